@@ -4,7 +4,7 @@
  *
  * A line is "program domain type protocol"; text behind that is ignored. '#' begins a comment line.
  *
- * Locking: config_lock while reading; what was read is constant.
+ * Locking: config_lock while reading. The result is constant.
  */
 #include "preload/config.h"
 
@@ -58,7 +58,7 @@ static const struct word protocols[] = {
 	{ "UDP", IPPROTO_UDP }, { "IPPROTO_UDP", IPPROTO_UDP }, { NULL, 0 },
 };
 
-/* Values of a column; NULL for those of programs, which are any text. */
+/* Words of a column; NULL for the program, which is any text. */
 static const struct {
 	const char *name, *values;
 	const struct word *words;
@@ -87,7 +87,7 @@ static const struct word *find_word(const struct word *words, const char *text)
 	return NULL;
 }
 
-/* Returns false if the line is a bad one; the caller frees @row's program in any case. */
+/* Returns false if the line is invalid. The caller frees @row->program in any case. */
 static bool parse_line(char *line, unsigned int number, struct row *row)
 {
 	int *values[] = { NULL, &row->domain, &row->type, &row->protocol };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which sockets become rsockets, and with which sizes: the configuration file and the
- * environment.
+ * The configuration file and the environment: which sockets become rsockets, and their sizes.
  */
 #ifndef RCL_PRELOAD_CONFIG_H
 #define RCL_PRELOAD_CONFIG_H
@@ -9,7 +8,7 @@
 #include <stdbool.h>
 
 /**
- * struct rcl_settings - what the environment says; 0: not set
+ * struct rcl_settings - settings from the environment; 0: not set
  * @sq_size: RS_SQ_SIZE, messages
  * @rq_size: RS_RQ_SIZE, messages
  * @inline_size: RS_INLINE, bytes
@@ -33,7 +32,7 @@ extern const char *rcl_config_path;
 const struct rcl_settings *rcl_config_settings(void);
 
 /**
- * rcl_config_wants - whether a socket is to be an rsocket
+ * rcl_config_wants - whether a socket should be an rsocket
  * @domain: of the socket
  * @type: SOCK_STREAM or SOCK_DGRAM, without flags
  * @protocol: 0 or the protocol
@@ -42,7 +41,7 @@ const struct rcl_settings *rcl_config_settings(void);
  */
 bool rcl_config_wants(int domain, int type, int protocol);
 
-/** rcl_config_reset - forget what was read; for tests, while no other thread runs */
+/** rcl_config_reset - discard the settings; for tests, while no other thread runs */
 void rcl_config_reset(void);
 
 #endif /* RCL_PRELOAD_CONFIG_H */

@@ -134,8 +134,8 @@ RCL_EXPORT ssize_t sendto(int fd, const void *buf, size_t count, int flags,
 }
 
 /*
- * Copies until the file ends, the rsocket takes no more, or a signal comes: then less is sent than
- * was read, or nothing. Returns bytes, or a negative errno.
+ * Copies until the end of the file, or until rsend() sends less than was read, because the rsocket
+ * is full or a signal arrived. Returns the number of bytes, or a negative errno.
  */
 static ssize_t copy(int rs, int in, off64_t *at, size_t count, void *buf)
 {
@@ -180,7 +180,7 @@ static ssize_t send_file(struct rcl_file *file, int in, off64_t *offset, size_t 
 	return ret;
 }
 
-/* As the kernel, sends nothing beyond what an off_t can represent, which may have 32 bits. */
+/* As the kernel does, sends nothing beyond the largest off_t, which may have 32 bits. */
 static ssize_t send_file_from(struct rcl_file *file, int in, off_t *offset, size_t count)
 {
 	const off64_t end = sizeof(off_t) == sizeof(int32_t) ? INT32_MAX : INT64_MAX;

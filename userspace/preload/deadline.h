@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The end of a wait, and the signals that may end it. */
+/* Deadlines of waits, and the signals that interrupt them. */
 #ifndef RCL_PRELOAD_DEADLINE_H
 #define RCL_PRELOAD_DEADLINE_H
 
@@ -8,20 +8,20 @@
 #include <stdint.h>
 #include <time.h>
 
-/** RCL_NO_END - a deadline that does not come */
+/** RCL_NO_END - no deadline */
 #define RCL_NO_END INT64_MAX
 
 /**
- * rcl_deadline_after - when a timeout ends
- * @timeout: from now on; NULL: never
+ * rcl_deadline_after - convert a timeout to a deadline
+ * @timeout: from now; NULL: none
  *
- * Return: nanoseconds of CLOCK_MONOTONIC; -EINVAL if @timeout is no valid one
+ * Return: nanoseconds of CLOCK_MONOTONIC; -EINVAL if @timeout is invalid
  */
 int64_t rcl_deadline_after(const struct timespec *timeout);
 
 /**
- * rcl_deadline_ms - as rcl_deadline_after(), of a timeout in milliseconds; negative: never
- * @timeout: the timeout
+ * rcl_deadline_ms - as rcl_deadline_after(), for a timeout in milliseconds
+ * @timeout: the timeout; negative: none
  */
 int64_t rcl_deadline_ms(int timeout);
 
@@ -29,7 +29,7 @@ int64_t rcl_deadline_ms(int timeout);
  * rcl_time_left - milliseconds until a deadline, rounded up
  * @deadline: from rcl_deadline_after()
  *
- * Return: as poll() takes it: -1 if the deadline does not come, 0 if it has passed
+ * Return: timeout for poll(): -1 without a deadline, 0 if it has passed
  */
 int rcl_time_left(int64_t deadline);
 
@@ -37,11 +37,11 @@ int rcl_time_left(int64_t deadline);
  * struct rcl_signals - the signal mask of a wait
  * @mask: the mask while the program waits
  * @before: the thread's own
- * @watched: blocked by @before, not by @mask
- * @fd: readable when one of @watched is pending; -1 without a mask
+ * @watched: signals that @before blocks and @mask does not
+ * @fd: readable while one of @watched is pending; -1 without a mask
  *
- * The calls of rsockets do not take a mask. Those signals stay blocked until the wait is over, so
- * that none is delivered just before it begins.
+ * The calls of rsockets have no signal mask. The watched signals stay blocked during the wait and
+ * make @fd readable, so that none is delivered just before the wait begins.
  */
 struct rcl_signals {
 	sigset_t mask, before, watched;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Connections that begin as TCP's. At its first I/O the server listens for an rsocket on the port
- * of the TCP connection and sends 4 bytes of 0 over TCP; the client waits for them at its first
- * I/O, and connects an rsocket to the same port. A semaphore of all processes lets only one server
- * listen at a time.
+ * Connections that begin as TCP connections. At its first I/O the server listens for an rsocket on
+ * the port of the TCP connection and sends 4 zero bytes over TCP. The client waits for these at its
+ * first I/O, then connects an rsocket to the same port. A semaphore shared by all processes lets
+ * only one server listen at a time.
  *
- * A side that cannot go on stays with TCP: the client sees other bytes than 0, or the server sees
- * data over TCP instead of the rsocket.
+ * If either side cannot continue, both stay with TCP: the client receives other bytes than zeros,
+ * or the server receives data over TCP instead of an rsocket.
  *
- * Locking: the file's lock while an rsocket is made of it.
+ * Locking: the lock of the file, while it becomes an rsocket.
  */
 #include "preload/delayed.h"
 
@@ -30,10 +30,10 @@
 
 #define FORK_SEMAPHORE "/rsocket_fork"
 
-/* A server that has not been done for so long is taken for dead. */
+/* Seconds to wait for the semaphore: a server that holds it longer is considered dead. */
 #define HOLDER_SECONDS 5
 
-/* A client that has ended TCP for its rsocket is waited for so long. */
+/* Seconds to wait for the rsocket of a client that has shut down TCP. */
 #define PEER_SECONDS 5
 
 __thread int rcl_in_library;
@@ -53,7 +53,7 @@ void rcl_tune(int rs)
 	tune_one(rs, RDMA_INLINE, set->inline_size);
 }
 
-/* Waits for the server's message and takes it. */
+/* Waits for the invitation of the server, and reads it. */
 static bool was_invited(int fd)
 {
 	struct pollfd poll = { .fd = fd, .events = POLLIN };
@@ -70,7 +70,7 @@ static bool was_invited(int fd)
 	return rcl_libc()->recv(fd, &message, sizeof(message), MSG_DONTWAIT) == sizeof(message);
 }
 
-/* Returns the rsocket, or -1 if the connection stays TCP's. */
+/* Returns the rsocket, or -1 if the connection stays with TCP. */
 static int begin_active(int fd)
 {
 	struct sockaddr_storage peer;
@@ -79,7 +79,7 @@ static int begin_active(int fd)
 
 	if (rcl_libc()->getpeername(fd, (struct sockaddr *)&peer, &length))
 		return -1;
-	/* A host without RDMA does not wait for an invitation. */
+	/* First, as a host without RDMA must not wait for an invitation. */
 	rs = rsocket(peer.ss_family, SOCK_STREAM, 0);
 	if (rs < 0)
 		return -1;
@@ -91,8 +91,8 @@ static int begin_active(int fd)
 }
 
 /*
- * The port of the TCP connection, on any address, as the client may know another one of this
- * host.
+ * Sets @any to the port of the TCP connection and the wildcard address: the client may know this
+ * host by another address.
  */
 static socklen_t listen_address(int fd, struct sockaddr_storage *any)
 {
@@ -132,8 +132,9 @@ static int listen_on(int fd)
 }
 
 /*
- * Whether TCP says that no rsocket comes: the client has sent something. The end of the stream says
- * nothing: the client shuts down TCP as soon as its rsocket is connected, which may be seen first.
+ * Whether the client has sent data over TCP, so that no rsocket will come. The end of the stream is
+ * no sign of that: the client shuts down TCP as soon as its rsocket is connected, and the server
+ * may notice this first.
  */
 static bool was_declined(int fd)
 {
@@ -142,7 +143,7 @@ static bool was_declined(int fd)
 	return rcl_libc()->recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-/* Waits for the client's rsocket; returns -1 if none comes. */
+/* Waits for the rsocket of the client; returns -1 if it stays with TCP. */
 static int await_rsocket(int listener, int fd)
 {
 	struct pollfd polls[] = {
@@ -168,7 +169,7 @@ static int await_rsocket(int listener, int fd)
 	return -1;
 }
 
-/* Invites the client; an rsocket, or -1 if it goes on over TCP. */
+/* Invites the client. Returns its rsocket, or -1 if it stays with TCP. */
 static int accept_on(int listener, int fd)
 {
 	uint32_t invitation = 0;
@@ -194,7 +195,7 @@ static int begin_passive(int fd)
 	sem_t *turn = sem_open(FORK_SEMAPHORE, O_CREAT | O_RDWR, 0770, 1);
 	int listener, rs = -1;
 
-	/* Without it, a server that finds another one on the port stays with TCP. */
+	/* Without the semaphore, a server that finds the port in use stays with TCP. */
 	if (turn == SEM_FAILED)
 		rcl_log("semaphore %s: %s; it is done without", FORK_SEMAPHORE, strerror(errno));
 	else
@@ -233,7 +234,7 @@ void rcl_delayed_begin(int fd, struct rcl_file *file, bool server_only)
 	rcl_in_library--;
 	if (rs < 0) {
 		rcl_file_forget(file);
-		/* For calls that have found the file before. */
+		/* For calls that found the file before it was removed from the table. */
 		atomic_store(&file->kind, RCL_FILE_TCP_NEW);
 		goto out;
 	}

@@ -27,7 +27,7 @@ RCL_EXPORT int close(int fd)
 	return file ? rcl_file_put(file) : ret;
 }
 
-/* stdio reads and writes the kernel's socket: all that an rsocket can do there is to be closed. */
+/* stdio uses the socket of the kernel, so of its calls only fclose() has to know rsockets. */
 RCL_EXPORT int fclose(FILE *stream)
 {
 	struct rcl_file *file = rcl_file_take(fileno(stream));
@@ -51,7 +51,7 @@ static void drop_range(unsigned int first, unsigned int last)
 	}
 }
 
-/* A libc without the function may run on a kernel that has the system call. */
+/* The kernel may have the system call although libc has no function for it. */
 static int close_range_libc(unsigned int first, unsigned int last, int flags)
 {
 	if (rcl_libc()->close_range)
@@ -76,7 +76,7 @@ RCL_EXPORT void closefrom(int first)
 }
 
 /*
- * @new_fd, which the kernel has made of a descriptor of @file, refers to @file, too. Drops @file.
+ * Lets @new_fd, the kernel's duplicate of a descriptor of @file, refer to @file. Drops @file.
  */
 static int install_copy(struct rcl_file *file, int new_fd)
 {
@@ -120,7 +120,7 @@ RCL_EXPORT int dup3(int fd, int new_fd, int flags)
 	return dup_to(fd, new_fd, flags);
 }
 
-/* O_NONBLOCK counts for the rsocket, and for all descriptors of it: the kernel keeps it. */
+/* Sets O_NONBLOCK of the rsocket, too. The kernel stores it, for all descriptors of the file. */
 static int set_flags(struct rcl_file *file, int fd, typeof(fcntl) *real, int flags)
 {
 	int ret = real(fd, F_SETFL, flags);

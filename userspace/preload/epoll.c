@@ -18,13 +18,13 @@
 #include "base/err.h"
 #include "preload/libc.h"
 
-/* What repoll_wait() says of the kernel's instance; watches count from 0. */
+/* Data of the kernel's instance in the repoll instance; watches count from 0. */
 #define KERNEL_WATCH UINT32_MAX
 
-/* One rcl_epoll_wait() takes so many events at most. */
+/* Most events of one rcl_epoll_wait(). */
 #define BATCH 64
 
-/* A place of an instance. Its number and generation are the data of the repoll instance's event. */
+/* An entry of an instance. Its index and generation are the data of its events in the repoll. */
 struct watch {
 	struct rcl_file *file;		/* NULL: free */
 	struct epoll_event event;	/* the program's */
@@ -46,7 +46,7 @@ struct rcl_epoll {
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rcl_epoll *instances;
 
-/* Looked up, not linked: librdmacm before 1.5 does not have them, and serves all but epoll then. */
+/* Looked up at run time: without them, in librdmacm before 1.5, all but epoll works. */
 static struct {
 	pthread_once_t once;
 	int (*create)(int flags);
@@ -77,7 +77,7 @@ static int release_instance(struct rcl_file *file)
 	for (at = &instances; *at != ep; at = &(*at)->next)
 		;
 	*at = ep->next;
-	/* With list_lock, so that no rsocket is closed and its number used again meanwhile. */
+	/* With list_lock, so that no rsocket is closed and its number reused meanwhile. */
 	for (i = 0; i < ep->count; i++) {
 		if (!ep->watches[i].file)
 			continue;
@@ -96,8 +96,8 @@ static int release_instance(struct rcl_file *file)
 }
 
 /*
- * Puts what can be waited for together; returns false with errno, and leaves what is open to the
- * caller.
+ * Adds the kernel's instance to the repoll instance, and the eventfd to the former. Returns false
+ * with errno; the caller closes the descriptors.
  */
 static bool join_instances(struct rcl_epoll *ep, int epfd)
 {
@@ -112,7 +112,7 @@ static bool join_instances(struct rcl_epoll *ep, int epfd)
 	ep->wake = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (ep->kernel < 0 || ep->wake < 0)
 		return false;
-	/* Of an epoll instance: ENOENT. */
+	/* ENOENT if it is an epoll instance. */
 	if (!rcl_libc()->epoll_ctl(ep->kernel, EPOLL_CTL_DEL, ep->wake, &kernel) ||
 	    errno != ENOENT)
 		return false;
@@ -128,7 +128,7 @@ void rcl_epoll_end_wake(struct rcl_file *instance)
 			      &unused);
 }
 
-/* The instance is known. A thread that waits in libc returns and looks. */
+/* The instance is in the table now. Wakes threads that wait in libc, which then check the table. */
 static void wake_waits(struct rcl_file *instance, int epfd)
 {
 	struct epoll_event wake = { .events = EPOLLIN, .data.ptr = instance->epoll };
@@ -137,7 +137,7 @@ static void wake_waits(struct rcl_file *instance, int epfd)
 	if (!waits || !atomic_load(waits))
 		return;
 	rcl_libc()->epoll_ctl(instance->epoll->kernel, EPOLL_CTL_ADD, instance->epoll->wake, &wake);
-	/* The last may have left before this. */
+	/* The last thread may have left before the eventfd was added. */
 	if (!atomic_load(waits))
 		rcl_epoll_end_wake(instance);
 }
@@ -203,7 +203,7 @@ static uint64_t data_of(struct rcl_epoll *ep, struct watch *watch)
 	return (uint64_t)watch->generation << 32 | (uint32_t)(watch - ep->watches);
 }
 
-/* epoll_ctl() of one of the two instances, with ep->lock. */
+/* epoll_ctl() on the instance that has the file; called with ep->lock. */
 static int control_watch(struct rcl_epoll *ep, int op, struct watch *watch)
 {
 	struct epoll_event event = watch->event;
@@ -225,7 +225,7 @@ static struct watch *find_watch(struct rcl_epoll *ep, struct rcl_file *file, int
 	return NULL;
 }
 
-/* Returns a free place, or NULL without memory. */
+/* Returns a free entry, or NULL without memory. */
 static struct watch *free_watch(struct rcl_epoll *ep)
 {
 	struct watch *watch = find_watch(ep, NULL, -1), *more;
@@ -280,7 +280,7 @@ int rcl_epoll_control(struct rcl_file *instance, int op, int fd, struct rcl_file
 	pthread_mutex_lock(&ep->lock);
 	watch = find_watch(ep, file, fd);
 	if (op == EPOLL_CTL_ADD) {
-		/* repoll instances have an rsocket once only, which dup() gives several numbers. */
+		/* A repoll instance has an rsocket once only, also if dup() has copied it. */
 		ret = find_watch(ep, file, -1) ? fail_errno(EEXIST) :
 						 add_watch(ep, fd, file, event);
 	} else if (!watch) {
@@ -299,7 +299,8 @@ int rcl_epoll_control(struct rcl_file *instance, int op, int fd, struct rcl_file
 }
 
 /*
- * Replaces a watch's number by the program's data; returns a file to ask about, with a reference.
+ * Replaces the index of the watch by the program's data. Returns a file that the caller has to
+ * check, with a reference, or NULL.
  */
 static struct rcl_file *translate(struct rcl_epoll *ep, struct epoll_event *event, int *fd)
 {
@@ -334,13 +335,13 @@ int rcl_epoll_drop_wake(struct rcl_file *instance, struct epoll_event *events, i
 	return kept;
 }
 
-/* Returns the number of events that the kernel's instance has at once. */
+/* Reads the pending events of the kernel's instance; returns their number. */
 static int kernel_events(struct rcl_file *instance, struct epoll_event *events, int max)
 {
 	int n = rcl_libc()->epoll_wait(instance->epoll->kernel, events, max, 0);
 	int kept = rcl_epoll_drop_wake(instance, events, n);
 
-	/* Gives the threads time that still have to be woken. */
+	/* Lets other threads run that were not woken yet. */
 	if (n > 0 && !kept)
 		usleep(1000);
 	return kept;
@@ -412,7 +413,7 @@ void rcl_epoll_move(struct rcl_file *file, bool native)
 static void remove_watch(struct rcl_epoll *ep, struct watch *watch, bool native)
 {
 	(void)native;
-	/* The kernel itself removes what is closed. */
+	/* The kernel removes closed descriptors itself. */
 	if (!watch->native)
 		control_watch(ep, EPOLL_CTL_DEL, watch);
 	end_watch(watch);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Epoll instances with rsockets in them. Such an instance is two: the kernel's, with the
- * descriptors of libc, and a repoll instance with the rsockets and with the kernel's instance,
- * which is a descriptor that can be waited for. So an instance begins as the kernel's alone, and
- * keeps its number and what is in it when the first rsocket comes.
+ * Epoll instances with rsockets in them. Such an instance consists of two: that of the kernel, with
+ * the descriptors of libc, and a repoll instance, which contains the rsockets and the instance of
+ * the kernel. So an instance begins as one of the kernel, and keeps its number and descriptors when
+ * the first rsocket is added.
  */
 #ifndef RCL_PRELOAD_EPOLL_H
 #define RCL_PRELOAD_EPOLL_H
@@ -14,11 +14,10 @@
 #include "preload/file.h"
 
 /**
- * rcl_epoll_open - make an epoll instance one that can have rsockets
+ * rcl_epoll_open - make an epoll instance able to have rsockets
  * @epfd: descriptor of the instance
  *
- * Threads that wait in epoll_wait() of libc meanwhile get a wake-up event, see
- * rcl_epoll_drop_wake().
+ * Threads that wait in epoll_wait() of libc get a wake-up event, see rcl_epoll_drop_wake().
  *
  * Return: its file, with a reference for the caller; NULL with errno on failure
  */
@@ -30,7 +29,7 @@ struct rcl_file *rcl_epoll_open(int epfd);
  * @op: EPOLL_CTL_ADD, EPOLL_CTL_MOD or EPOLL_CTL_DEL
  * @fd: a descriptor of the file
  * @file: the file
- * @event: as epoll_ctl(2) takes it
+ * @event: as of epoll_ctl(2)
  *
  * Return: 0, or -1 with errno
  */
@@ -43,8 +42,8 @@ int rcl_epoll_control(struct rcl_file *instance, int op, int fd, struct rcl_file
  * @events: filled in
  * @max: most events, at least 1
  * @timeout: milliseconds, or negative
- * @usable: asked about each rsocket whose connect() is under way, without locks; its event is
- *          dropped when the answer is no
+ * @usable: called without locks for each rsocket whose connect() is in progress; if it returns
+ *          false, the event is dropped
  *
  * Return: number of events, which may be 0 before the timeout; -1 with errno
  */
@@ -52,12 +51,12 @@ int rcl_epoll_wait(struct rcl_file *instance, struct epoll_event *events, int ma
 		   bool (*usable)(int fd, struct rcl_file *file));
 
 /**
- * rcl_epoll_drop_wake - end a wait in libc's epoll_wait() during which the instance was changed
+ * rcl_epoll_drop_wake - remove the wake-up event of rcl_epoll_open()
  * @instance: file of the instance
- * @events: what libc's epoll_wait() has returned
- * @count: how many
+ * @events: result of libc's epoll_wait()
+ * @count: number of events
  *
- * Return: number of events that are left
+ * Return: number of remaining events
  */
 int rcl_epoll_drop_wake(struct rcl_file *instance, struct epoll_event *events, int count);
 
@@ -68,15 +67,14 @@ int rcl_epoll_drop_wake(struct rcl_file *instance, struct epoll_event *events, i
 void rcl_epoll_end_wake(struct rcl_file *instance);
 
 /**
- * rcl_epoll_move - a file has become an rsocket, or will become a socket of the kernel: move it in
- *                  all instances
+ * rcl_epoll_move - move a file between the two instances, in all epoll instances that have it
  * @file: the file
- * @native: whether it is to be the kernel's
+ * @native: to that of the kernel, as it will become a socket of the kernel; otherwise to the repoll
  */
 void rcl_epoll_move(struct rcl_file *file, bool native);
 
 /**
- * rcl_epoll_forget - take a file out of all instances, before its rsocket is closed
+ * rcl_epoll_forget - remove a file from all instances, before its rsocket is closed
  * @file: the file
  */
 void rcl_epoll_forget(struct rcl_file *file);

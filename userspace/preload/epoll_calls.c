@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The epoll calls. An instance without rsockets is libc's, until the first one is added.
+ * The epoll calls. libc handles an instance until the first rsocket is added.
  *
  * Locking: none here.
  */
@@ -14,7 +14,7 @@
 #include "preload/fallback.h"
 #include "preload/libc.h"
 
-/* repoll_wait() takes no signal mask: with one, pending signals are looked for so often. */
+/* Interval of checks for pending signals, as repoll_wait() has no signal mask. */
 #define SIGNAL_MS 10
 
 RCL_EXPORT int epoll_create(int size)
@@ -51,7 +51,7 @@ static int control(int epfd, int op, int fd, struct rcl_file *file, struct epoll
 	struct rcl_file *instance = instance_of(epfd);
 
 	if (!instance) {
-		/* libc knows what is wrong with it, or that @fd is not in it. */
+		/* libc sets errno: @epfd is invalid, or does not have @fd. */
 		if (op != EPOLL_CTL_ADD || rcl_file_known(epfd))
 			return rcl_libc()->epoll_ctl(epfd, op, fd, event);
 		instance = rcl_epoll_open(epfd);
@@ -77,7 +77,7 @@ RCL_EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 	return rcl_file_done(file, control(epfd, op, fd, file, event));
 }
 
-/* A fallback moves the descriptor to the kernel's instance by itself. */
+/* False if the connect continues over TCP: the descriptor was moved to the kernel's instance. */
 static bool is_usable(int fd, struct rcl_file *file)
 {
 	return rcl_connect_settle(fd, file);
@@ -134,8 +134,8 @@ static void leave_libc(int epfd, atomic_uint *waits)
 }
 
 /*
- * Announces a wait in libc, so that the thread that adds the first rsocket ends it. Returns false
- * if the instance has rsockets.
+ * Counts a wait in libc, so that the thread that adds the first rsocket ends it. Returns false if
+ * the instance has rsockets.
  */
 static bool enter_libc(int epfd, atomic_uint **waits)
 {
@@ -150,7 +150,7 @@ static bool enter_libc(int epfd, atomic_uint **waits)
 	return false;
 }
 
-/* Ends the wait. Returns false if it has to go on, as it was ended for the first rsocket only. */
+/* Ends the wait. Returns false if it must be repeated, as only the wake-up event has ended it. */
 static bool is_over(int epfd, atomic_uint *waits, struct epoll_event *events, int *ret)
 {
 	struct rcl_file *instance = *ret > 0 && rcl_file_known(epfd) ? instance_of(epfd) : NULL;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * connect() of rsockets. The descriptor of an rsocket is a TCP socket with the program's options;
- * when the rsocket does not connect, it only has to be bound and connected instead.
+ * connect() of rsockets. The descriptor of an rsocket is a TCP socket with the program's options.
+ * If the rsocket cannot connect, the TCP socket is bound and connected instead.
  *
- * Locking: the file's lock for @connect, @peer and the way back to TCP.
+ * Locking: the lock of the file, for @connect, @peer and the change to TCP.
  */
 #include "preload/fallback.h"
 
@@ -17,8 +17,8 @@
 #include "preload/libc.h"
 
 /*
- * The UDP socket of the rsocket has the port, and keeps it until the last reference is gone. So the
- * program's own socket shares it.
+ * The UDP socket of the rsocket keeps the port until the last reference is dropped, so the
+ * program's socket has to share it.
  */
 static void share_port(int fd, const struct rcl_file *file)
 {
@@ -37,8 +37,8 @@ static void share_port(int fd, const struct rcl_file *file)
 }
 
 /*
- * The TCP socket connects; returns as connect(). What is left behind is closed with the last
- * reference.
+ * Connects the TCP socket; returns as connect(). The rsocket is closed with the last reference of
+ * the file.
  */
 static int connect_tcp(int fd, struct rcl_file *file)
 {
@@ -46,7 +46,7 @@ static int connect_tcp(int fd, struct rcl_file *file)
 	const struct sockaddr *bound = (const struct sockaddr *)&file->bound;
 	int ret;
 
-	/* Twice the same address is an error of no matter. */
+	/* Fails harmlessly if the socket has this address already. */
 	if (file->bound_len && file->datagram)
 		share_port(fd, file);
 	else if (file->bound_len)
@@ -61,7 +61,7 @@ static int connect_tcp(int fd, struct rcl_file *file)
 	return ret;
 }
 
-/* Whether an error says that there is no connection, and not that the call was a wrong one. */
+/* Whether an error means that the connect failed, and not that the call was invalid. */
 static bool has_failed(int err)
 {
 	switch (err) {
@@ -104,8 +104,8 @@ static int first_connect(int fd, struct rcl_file *file, const struct sockaddr *a
 }
 
 /*
- * With the lock. Returns the state that the connect has then; NONE if @fd is TCP's or has an
- * error.
+ * Called with the lock. Returns the new state of the connect; RCL_CONNECT_NONE if @fd is a TCP
+ * socket now (*tcp), or the connect has failed.
  */
 static enum rcl_connect settle(int fd, struct rcl_file *file, bool *tcp)
 {
@@ -126,7 +126,7 @@ static enum rcl_connect settle(int fd, struct rcl_file *file, bool *tcp)
 	if (file->domain != AF_IB && (!connect_tcp(fd, file) || errno == EINPROGRESS)) {
 		*tcp = true;
 	} else {
-		/* SO_ERROR of the rsocket was taken. */
+		/* SO_ERROR of the rsocket was cleared above. */
 		atomic_store(&file->error, err);
 		atomic_store(&file->connect, RCL_CONNECT_NONE);
 	}
@@ -158,7 +158,7 @@ int rcl_connect(int fd, struct rcl_file *file, const struct sockaddr *addr, sock
 		ret = first_connect(fd, file, addr, length);
 		break;
 	case RCL_CONNECT_WAITS:
-		/* As connect(2): 0 to the first call after the end. */
+		/* As with connect(2), the first call after the connect returns 0. */
 		if (settle(fd, file, &tcp) == RCL_CONNECT_DONE)
 			ret = 0;
 		else if (tcp || !atomic_load(&file->error))

@@ -2,8 +2,8 @@
 /*
  * The table of descriptors and files.
  *
- * Locking: table_lock for changes of the table. Lookups take none: they read a pointer, take a
- * reference unless there is none left, and look whether the pointer is still the same.
+ * Locking: table_lock for changes of the table. Lookups take no lock: they read the pointer to the
+ * file, take a reference unless the last one is gone, and then check that the pointer is unchanged.
  */
 #include "preload/file.h"
 
@@ -32,8 +32,8 @@ static void in_parent(void)
 }
 
 /*
- * The child keeps the sockets that are TCP's still. Its other entries are dropped without a word to
- * the peers: queue pairs, threads and buffers are the parent's.
+ * The child keeps the sockets that are still TCP sockets. Its other entries are dropped without
+ * notifying the peers, as queue pairs, threads and buffers belong to the parent.
  */
 static void in_child(void)
 {
@@ -155,7 +155,7 @@ int rcl_file_put(struct rcl_file *file)
 	return ret;
 }
 
-/* A child of vfork() runs in its parent's memory, but closes descriptors of its own. */
+/* A child of vfork() shares the memory of its parent, but not the descriptors. */
 static bool is_owner(void)
 {
 	return getpid() == owner;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The table of descriptors that are more than the kernel knows, and the files they refer to. As
- * with the kernel's own table, several descriptors may refer to one file, which ends with the
- * last of them and the last call under way.
+ * The table of the descriptors that librspreload handles, and the files they refer to. As in the
+ * kernel, several descriptors may refer to one file. The file ends when the last of them is closed
+ * and no call uses it.
  *
- * The program's descriptor of an rsocket is a socket of the kernel that is not connected. fstat(),
- * O_NONBLOCK, dup() and FD_CLOEXEC are the kernel's business thus, and to go on over TCP, the
- * descriptor only has to be taken out of the table.
+ * The descriptor of an rsocket is an unconnected socket of the kernel. So the kernel handles
+ * fstat(), O_NONBLOCK, dup() and FD_CLOEXEC, and to continue over TCP the descriptor only has to be
+ * removed from the table.
  */
 #ifndef RCL_PRELOAD_FILE_H
 #define RCL_PRELOAD_FILE_H
@@ -22,10 +22,10 @@
  * enum rcl_file_kind - what a file is
  * @RCL_FILE_RSOCKET: an rsocket
  * @RCL_FILE_EPOLL: an epoll instance with an rsocket in it
- * @RCL_FILE_TCP_NEW: RDMAV_FORK_SAFE: a TCP socket that is to become an rsocket
- * @RCL_FILE_TCP_LISTEN: a listening one
- * @RCL_FILE_TCP_ACTIVE: one that has connected
- * @RCL_FILE_TCP_PASSIVE: one that was accepted
+ * @RCL_FILE_TCP_NEW: with RDMAV_FORK_SAFE, a TCP socket that will become an rsocket
+ * @RCL_FILE_TCP_LISTEN: likewise, listening
+ * @RCL_FILE_TCP_ACTIVE: likewise, connected by connect()
+ * @RCL_FILE_TCP_PASSIVE: likewise, returned by accept()
  */
 enum rcl_file_kind {
 	RCL_FILE_RSOCKET,
@@ -37,9 +37,9 @@ enum rcl_file_kind {
 };
 
 /**
- * enum rcl_connect - how far the connect() of an rsocket is
+ * enum rcl_connect - progress of the connect() of an rsocket
  * @RCL_CONNECT_NONE: not called, or failed
- * @RCL_CONNECT_WAITS: under way, O_NONBLOCK
+ * @RCL_CONNECT_WAITS: in progress (O_NONBLOCK)
  * @RCL_CONNECT_DONE: connected
  */
 enum rcl_connect {
@@ -52,23 +52,22 @@ struct rcl_epoll;
 
 /**
  * struct rcl_file - what one or more descriptors refer to
- * @refs: descriptors and calls under way; 0: the struct is free
+ * @refs: references of descriptors and of calls in progress; 0: the struct is free
  * @kind: enum rcl_file_kind
  * @connect: enum rcl_connect
  * @listening: listen() has succeeded
- * @error: positive errno that SO_ERROR is to report, or 0
- * @watches: places in epoll instances
+ * @error: positive errno for SO_ERROR, or 0
+ * @watches: number of epoll entries for the file
  * @rs: number of the rsocket or of the repoll instance; constant while @kind is
  * @domain: of the socket
  * @datagram: a socket of type SOCK_DGRAM
- * @lock: changes of @kind and @connect; may be held while messages are waited for
- * @bound: what bind() was called with; @bound_len is 0 before
- * @peer: what connect() was called with; @peer_len is 0 before
+ * @lock: protects changes of @kind and @connect; may be held while waiting for the peer
+ * @bound: address of bind(); @bound_len is 0 if it was not called
+ * @peer: address of connect(); @peer_len is 0 if it was not called
  * @epoll: the instance, of RCL_FILE_EPOLL
  * @release: called when the last reference is dropped; returns as close() does
  *
- * Structs are used again, but never returned to the heap, so that a lookup may look at one that has
- * just ended.
+ * Structs are reused but never freed, so that a lookup may read one whose file has just ended.
  */
 struct rcl_file {
 	atomic_uint refs;
@@ -106,13 +105,13 @@ struct rcl_file *rcl_file_new(enum rcl_file_kind kind, int rs,
 bool rcl_file_known(int fd);
 
 /**
- * rcl_file_waits - how many threads wait for an epoll instance in libc
+ * rcl_file_waits - number of threads that wait for an epoll instance in libc
  * @fd: descriptor of the instance
  *
- * A thread counts itself before it looks whether the descriptor is known; the one that adds the
- * first rsocket makes it known before it looks at the count.
+ * A waiting thread increments the count before it checks whether the descriptor is in the table.
+ * The thread that adds the first rsocket puts it into the table before it reads the count.
  *
- * Return: the count; NULL without memory, or when the number is too large for the table
+ * Return: the count; NULL if there is no memory, or the number is too large for the table
  */
 atomic_uint *rcl_file_waits(int fd);
 
@@ -120,7 +119,7 @@ atomic_uint *rcl_file_waits(int fd);
  * rcl_file_get - find the file of a descriptor and take a reference, without a lock
  * @fd: any number
  *
- * Return: the file; NULL when the descriptor is libc's alone
+ * Return: the file; NULL if the descriptor is not in the table, so that libc handles it
  */
 struct rcl_file *rcl_file_get(int fd);
 
@@ -128,7 +127,7 @@ struct rcl_file *rcl_file_get(int fd);
  * rcl_file_hold - take a reference of a file that may have ended
  * @file: the file
  *
- * Return: false when it has
+ * Return: false if it has ended
  */
 bool rcl_file_hold(struct rcl_file *file);
 
@@ -136,16 +135,16 @@ bool rcl_file_hold(struct rcl_file *file);
  * rcl_file_put - drop a reference
  * @file: the file
  *
- * Return: what @release returned, or 0 if the file goes on
+ * Return: result of @release after the last reference, or 0
  */
 int rcl_file_put(struct rcl_file *file);
 
 /**
- * rcl_file_done - drop the reference of a call
+ * rcl_file_done - drop the reference of a call, without changing errno
  * @file: the file
  * @ret: result of the call
  *
- * Return: @ret, with errno as it was
+ * Return: @ret
  */
 static inline ssize_t rcl_file_done(struct rcl_file *file, ssize_t ret)
 {
@@ -161,14 +160,14 @@ static inline ssize_t rcl_file_done(struct rcl_file *file, ssize_t ret)
  * @fd: the descriptor, which is open
  * @file: the file, with a reference that the table takes over; NULL: none
  *
- * An older file of that number, whose close() passed us by, is dropped.
+ * An older file with that number, whose close() librspreload did not see, is dropped.
  *
  * Return: false when the number is too large for the table, or without memory
  */
 bool rcl_file_install(int fd, struct rcl_file *file);
 
 /**
- * rcl_file_take - let a descriptor no longer refer to its file
+ * rcl_file_take - remove a descriptor from the table
  * @fd: any number
  *
  * Return: the file, with the reference of the descriptor; NULL if there is none, or if the caller
@@ -186,7 +185,7 @@ struct rcl_file *rcl_file_take(int fd);
 int rcl_file_next(unsigned int first, unsigned int last);
 
 /**
- * rcl_file_forget - leave all descriptors of a file to libc
+ * rcl_file_forget - remove all descriptors of a file from the table: libc handles them from now on
  * @file: the file; the caller has a reference
  */
 void rcl_file_forget(struct rcl_file *file);
@@ -194,8 +193,8 @@ void rcl_file_forget(struct rcl_file *file);
 /**
  * rcl_file_inherited - whether this process is a child whose parent had rsockets when it forked
  *
- * Its copies of them are gone from its table, and the state of the rsocket library is a copy of the
- * parent's, with no threads.
+ * These are not in its table any more. The rsocket library's state is a copy of the parent's,
+ * without its threads.
  */
 bool rcl_file_inherited(void);
 

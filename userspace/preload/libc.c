@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Looks up the functions of libc behind ours.
+ * Looks up the functions of libc that librspreload replaces.
  *
- * Locking: none; threads that look up at the same time store the same values.
+ * Locking: none. Threads that do this at the same time store the same values.
  */
 #include "preload/libc.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The functions of libc that librspreload replaces, as the programs would have called them. */
+/* The functions of libc that librspreload replaces. */
 #ifndef RCL_PRELOAD_LIBC_H
 #define RCL_PRELOAD_LIBC_H
 
@@ -67,8 +67,8 @@ _Noreturn void __chk_fail(void);
 /**
  * struct rcl_libc - each member is the libc function of its name
  *
- * A function that the installed libc does not have is NULL: programs cannot call it, either. For
- * fcntl64() and sendfile64() it is the function without the number: musl has no others.
+ * NULL if the installed libc does not have the function, so that programs cannot call it either.
+ * fcntl64() and sendfile64() are then replaced by fcntl() and sendfile(): musl has only these.
  */
 struct rcl_libc {
 	typeof(accept) *accept;
@@ -122,14 +122,14 @@ struct rcl_libc {
 extern struct rcl_libc rcl_libc_calls;
 extern atomic_bool rcl_libc_known;
 
-/** rcl_libc_find - look all functions up; any context, more than once does no harm */
+/** rcl_libc_find - look up all functions; may be called more than once, in any context */
 void rcl_libc_find(void);
 
 /**
  * rcl_libc - the functions of libc
  *
- * Other libraries' constructors call the replaced functions before ours runs, so that each use
- * looks whether the functions are known.
+ * Constructors of other libraries may call replaced functions before that of librspreload runs, so
+ * each use checks whether the functions were looked up.
  */
 static inline const struct rcl_libc *rcl_libc(void)
 {

@@ -20,7 +20,7 @@
 #include "preload/fallback.h"
 #include "preload/libc.h"
 
-/* What FIONREAD says at most. */
+/* Largest result of FIONREAD. */
 #define MOST_READABLE 65536
 
 static bool is_unknown(int err)
@@ -28,7 +28,7 @@ static bool is_unknown(int err)
 	return err == ENOTSUP || err == ENOPROTOOPT || err == ENOSYS;
 }
 
-/* Options that a program relies on if they can be set at all. */
+/* Options that a program relies on once they could be set. */
 static bool must_count(int level, int option)
 {
 	return level == SOL_RDMA ||
@@ -56,7 +56,7 @@ RCL_EXPORT int setsockopt(int fd, int level, int option, const void *value, sock
 	return rcl_file_done(file, set_option(file, fd, level, option, value, length));
 }
 
-/* Facts that this library or the kernel's socket knows. */
+/* Options that are answered by this library or the kernel's socket. */
 static bool is_ours(int level, int option)
 {
 	return level == SOL_SOCKET && (option == SO_TYPE || option == SO_DOMAIN ||
@@ -95,7 +95,7 @@ RCL_EXPORT int getsockopt(int fd, int level, int option, void *value, socklen_t 
 {
 	struct rcl_file *file = rcl_rsocket_of(fd);
 
-	/* SO_ERROR is how programs see the end of connect(): TCP may have to go on. */
+	/* Programs check the result of connect() by SO_ERROR: it may continue over TCP. */
 	if (file && !rcl_connect_settle(fd, file)) {
 		rcl_file_done(file, 0);
 		file = NULL;
@@ -105,7 +105,7 @@ RCL_EXPORT int getsockopt(int fd, int level, int option, void *value, socklen_t 
 	return rcl_file_done(file, get_option(file, fd, level, option, value, length));
 }
 
-/* There is no call for it, so that what can be read is read without taking it. */
+/* rsockets have no such call, so the data are read with MSG_PEEK. */
 static int readable_bytes(struct rcl_file *file, int *bytes)
 {
 	void *buf = malloc(MOST_READABLE);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * poll() and select() and their variants. Without an rsocket among the descriptors, libc's are
- * called.
+ * poll(), select() and their variants. Without an rsocket among the descriptors they call libc.
  *
  * Locking: none.
  */
@@ -24,7 +23,7 @@ static bool has_rsocket(const struct pollfd *fds, nfds_t count)
 	bool found = false;
 	nfds_t i;
 
-	/* Asks about each, which may make an rsocket of it. */
+	/* Checks all of them, since this may turn a descriptor into an rsocket. */
 	for (i = 0; i < count; i++)
 		found |= rcl_wait_needed(fds[i].fd);
 	return found;
@@ -71,7 +70,7 @@ RCL_EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timesp
 	return do_ppoll(fds, count, timeout, mask);
 }
 
-/* The sets may be larger than fd_set: select(2) looks at @count bits only, and so do we. */
+/* The sets may be larger than fd_set: as in select(2), only the number of bits counts. */
 static bool is_in(const fd_set *set, int fd)
 {
 	return set && ((const unsigned long *)set)[fd / BITS] >> (fd % BITS) & 1;
@@ -123,7 +122,7 @@ static nfds_t sets_to_poll(const struct sets *sets, struct pollfd *polls)
 	return n;
 }
 
-/* As select(2) counts: one for each bit that is set. */
+/* Returns the number of bits that are set, as select(2) does. */
 static int poll_to_sets(const struct sets *sets, const struct pollfd *polls, nfds_t n)
 {
 	int ready = 0;
@@ -156,8 +155,8 @@ static int poll_to_sets(const struct sets *sets, const struct pollfd *polls, nfd
 }
 
 /*
- * What ends the wait but is in no set, such as POLLHUP of an rsocket in @out alone, says it can
- * be written.
+ * Reports events that end the wait but belong to no set, such as POLLHUP of an rsocket in @out
+ * only, as POLLOUT.
  */
 static void show_ends(struct pollfd *polls, nfds_t n)
 {
@@ -189,7 +188,7 @@ static int wait_for_sets(const struct sets *sets, int64_t deadline, const sigset
 	return ret;
 }
 
-/* As Linux does, unlike POSIX: what is left of the timeout. */
+/* Sets the timeout to the remaining time, as Linux does, unlike POSIX. */
 static void tell_left(struct timeval *timeout, int64_t deadline)
 {
 	int left = timeout ? rcl_time_left(deadline) : 0;
@@ -210,7 +209,7 @@ RCL_EXPORT int select(int count, fd_set *in, fd_set *out, fd_set *except, struct
 	if (!sets_have_rsocket(&sets))
 		return rcl_libc()->select(count, in, out, except, timeout);
 	if (timeout) {
-		/* select(2) takes more than a second in tv_usec. */
+		/* select(2) allows more than a second in tv_usec. */
 		time.tv_sec = timeout->tv_sec + timeout->tv_usec / 1000000;
 		time.tv_nsec = timeout->tv_usec % 1000000 * 1000;
 	}

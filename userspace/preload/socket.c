@@ -38,7 +38,7 @@ static bool is_wanted(int domain, int type, int protocol)
 	return rcl_config_wants(domain, type, protocol);
 }
 
-/* The kernel's socket that gives an rsocket its number. */
+/* Creates the kernel's socket whose descriptor the rsocket gets. */
 static int kernel_socket(int domain, int type, int protocol)
 {
 	if (domain == AF_IB)
@@ -46,7 +46,7 @@ static int kernel_socket(int domain, int type, int protocol)
 	return rcl_libc()->socket(domain, type, protocol);
 }
 
-/* Lets @fd refer to a new file; else releases the file, and @fd remains the kernel's alone. */
+/* Lets @fd refer to a new file. On failure releases the file; then libc handles @fd. */
 static bool add_file(int fd, struct rcl_file *file, int domain, int type)
 {
 	if (!file)
@@ -181,7 +181,7 @@ static int accept_tcp(int fd, RCL_ADDR addr, socklen_t *length, int flags)
 	return rcl_file_done(file, new_fd);
 }
 
-/* The number comes first: without one, the connection stays in the queue. */
+/* The descriptor is created first: without one, the connection stays in the queue. */
 static int accept_rsocket(struct rcl_file *file, struct sockaddr *addr, socklen_t *length,
 			  int flags)
 {
@@ -194,7 +194,7 @@ static int accept_rsocket(struct rcl_file *file, struct sockaddr *addr, socklen_
 	rs = raccept(file->rs, addr, length);
 	rcl_in_library--;
 	if (rs >= 0) {
-		/* As accept(2), and unlike raccept(), no flags are inherited. */
+		/* As with accept(2), and unlike raccept(), no flags are inherited. */
 		rfcntl(rs, F_SETFL, flags & SOCK_NONBLOCK ? O_NONBLOCK : 0);
 		if (add_rsocket(fd, rs, file->domain, SOCK_STREAM, RCL_CONNECT_DONE))
 			return fd;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Waits in rpoll(), for descriptors of any kind.
+ * Waiting in rpoll() for descriptors of any kind.
  *
- * Locking: none; the files are referenced while their rsockets are waited for.
+ * Locking: none. The wait has references of the files.
  */
 #include "preload/wait.h"
 
@@ -15,10 +15,10 @@
 #include "preload/fallback.h"
 #include "preload/libc.h"
 
-/* So many descriptors need no memory of the heap. */
+/* Up to this number of descriptors, no memory is allocated. */
 #define FEW 32
 
-/* The descriptors as rpoll() takes them, with one more for signals. */
+/* The descriptors for rpoll(), with one more for signals. */
 struct waiting {
 	struct pollfd *polls;
 	struct rcl_file **files;
@@ -78,7 +78,7 @@ static int wait_in_library(struct pollfd *polls, nfds_t count, int timeout)
 	return ret;
 }
 
-/* Looks up the files, and the numbers that rpoll() knows. */
+/* Looks up the files, and the numbers of their rsockets. */
 static void look_up(struct waiting *w, const struct pollfd *fds, nfds_t count)
 {
 	struct rcl_file *file;
@@ -94,7 +94,7 @@ static void look_up(struct waiting *w, const struct pollfd *fds, nfds_t count)
 	}
 }
 
-/* Copies the results and drops the files. Returns how many descriptors have any. */
+/* Copies the results and drops the files. Returns the number of descriptors with events. */
 static int collect(struct waiting *w, struct pollfd *fds, nfds_t count)
 {
 	int ready = 0;
@@ -102,7 +102,7 @@ static int collect(struct waiting *w, struct pollfd *fds, nfds_t count)
 
 	for (i = 0; i < count; i++) {
 		fds[i].revents = w->polls[i].revents;
-		/* The program has to see how the TCP connection ends instead. */
+		/* The connect continues over TCP: its result is reported instead. */
 		if (w->files[i] && fds[i].revents && !rcl_connect_settle(fds[i].fd, w->files[i]))
 			fds[i].revents = 0;
 		if (w->files[i])
@@ -112,7 +112,7 @@ static int collect(struct waiting *w, struct pollfd *fds, nfds_t count)
 	return ready;
 }
 
-/* Waits until there is something to say. */
+/* Waits for an event, a signal or the deadline. */
 static int wait_for(struct waiting *w, struct pollfd *fds, nfds_t count, int64_t deadline,
 		    struct rcl_signals *signals)
 {
@@ -130,7 +130,7 @@ static int wait_for(struct waiting *w, struct pollfd *fds, nfds_t count, int64_t
 			errno = EINTR;
 			return -1;
 		}
-		/* rpoll() may be early, and a connect() may go on over TCP. */
+		/* rpoll() may return early, and a connect() may continue over TCP. */
 	} while (!ready && left);
 	return ready;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Waiting for descriptors, rsockets among them. */
+/* Waiting for descriptors that include rsockets. */
 #ifndef RCL_PRELOAD_WAIT_H
 #define RCL_PRELOAD_WAIT_H
 
@@ -9,20 +9,21 @@
 #include <stdint.h>
 
 /**
- * rcl_wait_needed - whether a descriptor that is to be waited for needs rcl_wait()
+ * rcl_wait_needed - whether waiting for a descriptor requires rcl_wait()
  * @fd: any number
  *
- * A server's delayed connection becomes an rsocket: waiting counts as its first I/O, as the client
- * sends nothing over TCP.
+ * A delayed connection of a server becomes an rsocket here: its client sends nothing over TCP, so
+ * the wait counts as its first I/O.
  *
- * Return: true for an rsocket, and an epoll instance with some; false inside the rsocket library
+ * Return: true for an rsocket and for an epoll instance with rsockets; false if called by the
+ * rsocket library
  */
 bool rcl_wait_needed(int fd);
 
 /**
  * rcl_wait - poll() with rsockets
  * @fds: as poll(2) takes them
- * @count: how many
+ * @count: number of descriptors
  * @deadline: from rcl_deadline_after()
  * @mask: signal mask while waiting; NULL: the thread's
  *

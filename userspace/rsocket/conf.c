@@ -37,7 +37,7 @@ static const struct setting settings[] = {
 	SETTING("keepalive_default", keepalive_s, .value = 60, .most = 1000000),
 };
 
-/* Reads a file with one number; false: there is none, and the default stays. */
+/* Reads a file with one number; false if it does not exist. */
 static bool read_number(const char *path, long long *number)
 {
 	FILE *file = fopen(path, "re");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Default sizes and times of rsockets, as an administrator has set them. */
+/* Default sizes and times of rsockets, set by the administrator. */
 #ifndef RCL_RSOCKET_CONF_H
 #define RCL_RSOCKET_CONF_H
 
@@ -10,15 +10,15 @@
 
 /**
  * struct rcl_rsocket_conf - the settings, and the files they are read from
- * @polling_us: polling_time: microseconds for which a call looks for completions before it sleeps
- * @inline_len: inline_default: bytes up to which data is posted from the memory of the caller
+ * @polling_us: polling_time: microseconds for which a call polls for completions before it sleeps
+ * @inline_len: inline_default: largest number of bytes that are posted inline
  * @sq_size: sqsize_default: work requests of a send queue
  * @rq_size: rqsize_default: work requests of a receive queue
  * @recv_buf: mem_default: bytes of the receive buffer
  * @send_buf: wmem_default: bytes of the send buffer
- * @iomaps: iomap_size: mappings that the peer may make
- * @keepalive_s: keepalive_default: seconds between messages that show whether the peer is there, of
- *               sockets for which the program has set no time; 0: none
+ * @iomaps: iomap_size: number of mappings that the peer may create
+ * @keepalive_s: keepalive_default: seconds between keep-alive probes of sockets for which the
+ *               program has set no time; 0: none
  */
 struct rcl_rsocket_conf {
 	uint32_t polling_us;
@@ -34,8 +34,8 @@ struct rcl_rsocket_conf {
 /**
  * rcl_rsocket_conf - the settings
  *
- * They are read from RCL_RSOCKET_CONF at the first call. A file that is missing leaves the default;
- * one without a number in its range is reported by the log, and does so, too.
+ * They are read from RCL_RSOCKET_CONF at the first call. The default is used if a file is missing,
+ * or if it has no number in the valid range, which is logged.
  *
  * Context: Any thread.
  * Return: the settings

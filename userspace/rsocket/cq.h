@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Completion queues whose events are taken from a channel. */
+/* Completion queues with an event channel. */
 #ifndef RCL_RSOCKET_CQ_H
 #define RCL_RSOCKET_CQ_H
 
@@ -9,8 +9,8 @@
 /**
  * struct rcl_cq - a completion queue
  * @cq: the queue
- * @armed: the channel tells the next completion, or has done so
- * @unacked: events that were taken from the channel, and are not acknowledged
+ * @armed: the channel reports the next completion, or has reported one that was not read
+ * @unacked: events that were read from the channel and not acknowledged
  */
 struct rcl_cq {
 	struct ibv_cq *cq;
@@ -19,14 +19,14 @@ struct rcl_cq {
 };
 
 /**
- * rcl_cq_arm - let the channel tell the next completion
+ * rcl_cq_arm - request an event for the next completion
  * @cq: the queue; nothing happens if it is armed
  *
- * Completions that are there already are not told: the caller polls the queue afterwards.
+ * There is no event for earlier completions, so the caller has to poll the queue afterwards.
  */
 void rcl_cq_arm(struct rcl_cq *cq);
 
-/** rcl_cq_told - count an event that was taken from the channel */
+/** rcl_cq_told - count an event that was read from the channel */
 void rcl_cq_told(struct rcl_cq *cq);
 
 /** rcl_cq_destroy - acknowledge the events of a queue, and destroy it; no QP uses it */

@@ -22,7 +22,7 @@ void rcl_iov_gather(void *to, const struct msghdr *msg);
  * @from: the bytes
  * @len: their number
  *
- * Return: number of bytes that there was room for
+ * Return: number of bytes that were copied
  */
 size_t rcl_iov_scatter(const struct msghdr *msg, const void *from, size_t len);
 

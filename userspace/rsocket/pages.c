@@ -2,10 +2,10 @@
 /*
  * Memory for the buffers of sockets.
  *
- * The kernel needs more time for new pages than for all else of a connection, so some that were
- * freed are kept. Those that a child of fork() may still use are not.
+ * Getting new pages from the kernel takes longer than the rest of creating a connection, so some
+ * freed pages are cached. Pages that a child of fork() may still use are not.
  *
- * Locking: one mutex, which protects the pages that are kept.
+ * Locking: one mutex, which protects the cache.
  */
 #include "rsocket/pages.h"
 
@@ -35,7 +35,7 @@ static void in_parent(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The parent uses the pages that it has kept. */
+/* The cached pages are shared with the parent, which uses them. */
 static void in_child(void)
 {
 	while (kept_count) {

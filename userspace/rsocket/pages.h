@@ -11,7 +11,7 @@
  * @start: the first byte; NULL: there are none
  * @len: their bytes
  * @forks: fork() calls of the process before they were allocated
- * @used: another socket has had them, and its bytes are still there; else they are zeroes
+ * @used: they hold bytes of an earlier socket; otherwise they are zero
  */
 struct rcl_pages {
 	void *start;
@@ -25,7 +25,7 @@ struct rcl_pages {
  * @pages: filled in
  * @len: bytes that are needed
  *
- * Pages that were freed before are used again, see @pages->used.
+ * Pages may come from the cache, see @pages->used.
  *
  * Context: Any thread.
  * Return: 0 or -ENOMEM
@@ -34,9 +34,9 @@ int rcl_pages_get(struct rcl_pages *pages, size_t len);
 
 /**
  * rcl_pages_put - free pages
- * @pages: what rcl_pages_get() has filled in, or zeroes; zeroed
+ * @pages: filled in by rcl_pages_get(), or zero; zeroed
  *
- * No adapter may write to them any more.
+ * No adapter may have access to them any more.
  *
  * Context: Any thread.
  */

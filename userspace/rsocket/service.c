@@ -2,8 +2,9 @@
 /*
  * The service thread.
  *
- * Tasks are in a table. An event of epoll names the slot and its generation, so one that comes
- * after the task was removed finds nothing. The thread is started by the first task and stays.
+ * Tasks are in a table. The data of an epoll event is the slot and its generation, so an event of a
+ * task that was removed finds nothing. The first task starts the thread, which then runs until the
+ * end of the process.
  *
  * Locking: service.lock for the table; it is not held while a task runs.
  */
@@ -60,7 +61,7 @@ static void set_due(struct rcl_task *task, int64_t due)
 	eventfd_write(service.wakeup, 1);
 }
 
-/* Milliseconds, rounded up, until the first time may be over. */
+/* Milliseconds until the first task is due, rounded up. */
 static int timeout(void)
 {
 	int64_t left;
@@ -84,7 +85,7 @@ static void run(struct rcl_task *task)
 	pthread_cond_broadcast(&service.idle);
 }
 
-/* Runs the tasks whose time is over. One scan is enough for all, and none is done before. */
+/* Runs the tasks that are due; scans the table only if the earliest one is. */
 static void run_due(void)
 {
 	int64_t now = rcl_now_ns();
@@ -137,8 +138,8 @@ static void *serve(void *arg)
 }
 
 /*
- * In the child of fork() there is no thread, and the descriptors are those of the parent. The table
- * is lost: a thread of the parent may have been about to replace it.
+ * A child of fork() has no thread, and its descriptors are copies of the parent's. The table cannot
+ * be used: a thread of the parent may have been replacing it.
  */
 static void forked(void)
 {
@@ -159,7 +160,7 @@ static void follow_forks(void)
 	pthread_atfork(NULL, NULL, forked);
 }
 
-/* Signals of the program are not for this thread. */
+/* Signals of the program are blocked in the thread. */
 static int create_thread(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The service thread: it acts for sockets while no thread of the program is in a call. One thread
- * serves all sockets of the process, and waits for nothing but its descriptors.
+ * The service thread acts for sockets while no thread of the program is in a call. One thread
+ * serves all sockets of the process, and sleeps only in epoll_wait().
  */
 #ifndef RCL_RSOCKET_SERVICE_H
 #define RCL_RSOCKET_SERVICE_H
@@ -11,11 +11,11 @@
 
 /**
  * struct rcl_task - a descriptor or a time that the service thread waits for
- * @run: called by the service thread when @fd is readable or @due is over; may call
+ * @run: called by the service thread when @fd is readable or @due is reached; may call
  *       rcl_service_remove()
  * @fd: the descriptor; -1: none
- * @due: nanoseconds of CLOCK_MONOTONIC; RCL_FOREVER: none. It is RCL_FOREVER again when @run is
- *       called after it
+ * @due: nanoseconds of CLOCK_MONOTONIC; RCL_FOREVER: none. Set to RCL_FOREVER before @run is called
+ *       for it
  * @slot: in the table of the service; belongs to it
  * @added: rcl_service_add() has added it; belongs to the service
  */
@@ -31,7 +31,7 @@ struct rcl_task {
  * rcl_service_add - start a task
  * @task: the task, which is not added
  *
- * Starts the thread if need be.
+ * Starts the thread if it does not run yet.
  *
  * Context: The caller may hold the lock of a socket.
  * Return: 0 or a negative errno

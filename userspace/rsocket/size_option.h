@@ -9,7 +9,7 @@
  * rcl_size_set - set a size
  * @sock: the locked socket, whose queues do not exist yet
  * @name: RDMA_SQSIZE, RDMA_RQSIZE, RDMA_INLINE or RDMA_IOMAPSIZE
- * @value: the number; more than is possible becomes the largest one
+ * @value: the number, limited to the largest possible size
  * @len: its length
  *
  * Return: 0; -EINVAL: the value is too short; -ENOTSUP: another option

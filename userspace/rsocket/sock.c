@@ -6,8 +6,8 @@
  * while it takes its reference, and rcl_sock_remove() waits until that count is zero. The value of
  * a slot with an inherited socket is the other descriptor of that socket.
  *
- * The sockets of a process are not those of its children: the queues of their adapters and the
- * threads that serve them are the parent's. fork() leaves numbers to a child that it can close.
+ * A child of fork() cannot use the sockets of its parent: their queue pairs and service threads
+ * belong to the parent. The child only knows their descriptors, so that it can close its copies.
  *
  * Locking: atomic operations for the table and the references; rcl_sock.lock for the waiters.
  */
@@ -103,10 +103,7 @@ void rcl_sock_end(struct rcl_sock *sock)
 	rcl_sock_put(sock);
 }
 
-/*
- * A socket whose descriptor the program has closed with close(2) ends when another one gets the
- * number.
- */
+/* The program closed the descriptor of @sock by close(2), and a new socket has got its number. */
 static void end_lost(struct rcl_sock *sock)
 {
 	if (!sock)
@@ -170,7 +167,7 @@ struct rcl_sock *rcl_sock_get(int fd)
 	return sock;
 }
 
-/* Is there still the epoll instance, or has the child closed it with close(2)? */
+/* Whether @fd is an epoll instance still: the child may have closed it by close(2). */
 static bool is_instance(int fd)
 {
 	int other = eventfd(0, EFD_CLOEXEC), saved = errno, err;
@@ -201,12 +198,12 @@ bool rcl_sock_close_inherited(int fd)
 	struct rcl_fdslot *slot = rcl_fdtable_find(&socks, fd);
 	void *sock = &inherited;
 
-	/* If it was closed with close(2), the other descriptor may be something else, too. */
+	/* After close(2), the number of the other descriptor may have been reused as well. */
 	if (!rcl_sock_is_inherited(fd) ||
 	    !atomic_compare_exchange_strong(&slot->object, &sock, NULL))
 		return false;
 	close(fd);
-	/* That of UDP would keep the port. */
+	/* The UDP socket would keep its port. */
 	if (slot->value >= 0)
 		close(slot->value);
 	return true;
@@ -241,7 +238,7 @@ int rcl_sock_show(const struct rcl_sock *sock, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 
-	/* librspreload replaces epoll_ctl(). */
+	/* Not epoll_ctl(), which librspreload replaces. */
 	return syscall(SYS_epoll_ctl, sock->fd, EPOLL_CTL_ADD, fd, &event) ? rcl_errno() : 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What all rsockets have in common: a descriptor, a lock, waiting threads, and the calls that their
- * type implements. Streams are in stream/, datagrams in dgram/.
+ * The base of all rsockets: descriptor, lock, waiting threads, and the operations of the type.
+ * Streams are in stream/, datagrams in dgram/.
  */
 #ifndef RCL_RSOCKET_SOCK_H
 #define RCL_RSOCKET_SOCK_H
@@ -16,12 +16,12 @@
 struct rcl_sock;
 
 /**
- * struct rcl_waiter - a thread or a repoll that is told when the state of a socket changes
+ * struct rcl_waiter - a thread or repoll that is notified when the state of a socket changes
  * @next: in the list of the socket
- * @prev: the pointer that points here
- * @wake: tells it; called with the lock of the socket
- * @gone: tells that the socket is closed; ends the wait, or does nothing if the waiter has a
- *        reference; called with the lock of the socket
+ * @prev: the pointer to this waiter in that list
+ * @wake: notifies the waiter; called with the lock of the socket
+ * @gone: notifies the waiter that the socket is closed; ends the wait, or does nothing if the
+ *        waiter has a reference; called with the lock of the socket
  */
 struct rcl_waiter {
 	struct rcl_waiter *next;
@@ -30,13 +30,13 @@ struct rcl_waiter {
 	void (*gone)(struct rcl_waiter *waiter);
 };
 
-/** RCL_REPOLL - the type of what repoll_create() makes, which has a descriptor, and is no socket */
+/** RCL_REPOLL - the type of repoll instances, which have a descriptor but are no sockets */
 #define RCL_REPOLL 0
 
 /**
- * struct rcl_sock_ops - the calls of a type of socket; with the lock of the socket where there is
- *                       one
- * @create: makes a socket of an address family, with one reference; NULL with errno set
+ * struct rcl_sock_ops - operations of a type of socket; called with the lock of the socket
+ * @create: creates a socket of an address family, with one reference; NULL with errno set. Has no
+ *          lock, as there is no socket yet
  * @bind: rbind()
  * @listen: rlisten()
  * @accept: raccept(): returns a socket with a descriptor and one reference
@@ -45,18 +45,19 @@ struct rcl_waiter {
  * @send: rsend() and its family; returns the number of bytes
  * @recv: rrecv() and its family; returns the number of bytes, and sets msg_namelen and msg_flags
  * @name: local or remote address
- * @setopt: rsetsockopt(); of SOL_SOCKET what sockopt.c has not only to store
- * @getopt: rgetsockopt(), of SOL_SOCKET what sockopt.c does not know
- * @look: handles completions and returns the events of poll(2) that are true, among those asked
- *        for, POLLERR and POLLHUP
- * @arm: lets the descriptor tell the next change, and looks again as @look does: what came before
- *       is not told
- * @wait_fd: what a thread has to poll for POLLIN to be told; -1: waiters are woken for all changes
- * @drain: takes what @wait_fd has told
- * @end: rclose(): the socket has no descriptor any more. Unlocks while it waits
- * @free: frees the memory, with rcl_sock_fini(); the last reference is gone, and nothing is locked
+ * @setopt: rsetsockopt(), but for the options of SOL_SOCKET that sockopt.c only stores
+ * @getopt: rgetsockopt(), but for the options of SOL_SOCKET that sockopt.c knows
+ * @look: handles completions and returns the events of poll(2) that are true: of those in @events,
+ *        POLLERR and POLLHUP
+ * @arm: requests that the descriptor reports the next change, then does the same as @look, since
+ *       earlier changes are not reported
+ * @wait_fd: descriptor that a thread polls for POLLIN until a change; -1: waiters are woken for
+ *           all changes
+ * @drain: clears the readiness of @wait_fd
+ * @end: rclose(): the socket has lost its descriptor. Unlocks the socket while it waits
+ * @free: frees the memory, with rcl_sock_fini(); called unlocked, after the last reference
  *
- * They return 0, a negative errno or what is said above.
+ * The operations return 0 or a negative errno unless their description says otherwise.
  */
 struct rcl_sock_ops {
 	struct rcl_sock *(*create)(int family);
@@ -84,24 +85,24 @@ struct rcl_sock_ops {
  * @type: SOCK_STREAM, SOCK_DGRAM or RCL_REPOLL
  * @family: AF_INET, AF_INET6 or AF_IB
  * @fd: its descriptor, an epoll instance; -1: none
- * @other_fd: another one, which rclose() in a child of fork() closes, too; -1: none
- * @refs: references: of its descriptor, and of calls that are under way
- * @lock: protects all that follows, and what the type adds
- * @waiters: those who are told changes
- * @gone: rclose() was called: it gets no more waiters
+ * @other_fd: a second descriptor that rclose() in a child of fork() closes, too; -1: none
+ * @refs: references of the descriptor and of calls in progress
+ * @lock: protects the members below, and those of the type
+ * @waiters: list of waiters to notify
+ * @gone: rclose() was called: no waiter may be added
  * @nonblock: O_NONBLOCK
  * @err: SO_ERROR, a positive errno
- * @so_flags: options of SOL_SOCKET that are only stored, a bit for each
+ * @so_flags: options of SOL_SOCKET that are only stored, one bit each
  * @recv_ms: SO_RCVTIMEO; 0: none
  * @send_ms: SO_SNDTIMEO; 0: none
  * @linger_s: SO_LINGER in seconds; -1: off
- * @sized: the sizes below are those of buffers and queues that exist
+ * @sized: buffers and queues of the sizes below exist
  * @send_buf: bytes of the send buffer
  * @recv_buf: bytes of the receive buffer
  * @sq_size: work requests of the send queue
  * @rq_size: work requests of the receive queue
- * @inline_len: bytes up to which data is posted from the memory of the caller
- * @iomaps: mappings that the peer may make
+ * @inline_len: largest number of bytes that are posted inline
+ * @iomaps: number of mappings that the peer may create
  */
 struct rcl_sock {
 	const struct rcl_sock_ops *ops;
@@ -137,7 +138,7 @@ struct rcl_sock {
  */
 void rcl_sock_init(struct rcl_sock *sock, const struct rcl_sock_ops *ops, int type, int family);
 
-/** rcl_sock_fini - end of rcl_sock_init(), before the memory is freed */
+/** rcl_sock_fini - undo rcl_sock_init(), before the memory is freed */
 void rcl_sock_fini(struct rcl_sock *sock);
 
 /**
@@ -161,12 +162,12 @@ int rcl_sock_install(struct rcl_sock *sock, bool cloexec);
  * @fd: any number
  *
  * Context: Takes no lock.
- * Return: the socket, or NULL if the number is none of a socket
+ * Return: the socket, or NULL if @fd is not a socket of this process
  */
 struct rcl_sock *rcl_sock_get(int fd);
 
 /**
- * rcl_sock_is_inherited - whether a number is that of a socket of the parent process
+ * rcl_sock_is_inherited - whether a descriptor is a copy of a socket of the parent process
  * @fd: any number
  *
  * fork() leaves the sockets to the parent: rcl_sock_get() does not find them in the child, which
@@ -180,9 +181,18 @@ bool rcl_sock_is_inherited(int fd);
  *
  * The socket itself is not touched.
  *
- * Return: false: the number is none of such a socket
+ * Return: false if @fd is no such copy
  */
 bool rcl_sock_close_inherited(int fd);
+
+/** rcl_sock_take_error - clear SO_ERROR of a locked socket; returns it as a negative errno, or 0 */
+static inline int rcl_sock_take_error(struct rcl_sock *sock)
+{
+	int err = sock->err;
+
+	sock->err = 0;
+	return -err;
+}
 
 /** rcl_sock_hold - take another reference */
 struct rcl_sock *rcl_sock_hold(struct rcl_sock *sock);
@@ -199,10 +209,10 @@ bool rcl_sock_try_hold(struct rcl_sock *sock);
 void rcl_sock_put(struct rcl_sock *sock);
 
 /**
- * rcl_sock_remove - rcl_sock_get() does not find the socket any more
+ * rcl_sock_remove - remove a socket from the table of descriptors
  * @fd: its descriptor, which stays open until rcl_sock_put() of the last reference
  *
- * Return: the socket, whose reference of the descriptor passes to the caller; NULL: there is none
+ * Return: the socket, with the descriptor's reference, which passes to the caller; NULL: none
  */
 struct rcl_sock *rcl_sock_remove(int fd);
 
@@ -213,7 +223,7 @@ struct rcl_sock *rcl_sock_remove(int fd);
 void rcl_sock_end(struct rcl_sock *sock);
 
 /**
- * rcl_sock_show - let poll(2) on the descriptor of a socket tell that another one is readable
+ * rcl_sock_show - make the descriptor of a socket readable while another one is readable
  * @sock: the socket, with a descriptor
  * @fd: the other one, until it is closed
  *
@@ -222,26 +232,26 @@ void rcl_sock_end(struct rcl_sock *sock);
 int rcl_sock_show(const struct rcl_sock *sock, int fd);
 
 /**
- * rcl_sock_watch - let a waiter be told of changes
+ * rcl_sock_watch - add a waiter, which is notified of changes
  * @sock: the locked socket
  * @waiter: the waiter
  */
 void rcl_sock_watch(struct rcl_sock *sock, struct rcl_waiter *waiter);
 
 /**
- * rcl_sock_unwatch - end of rcl_sock_watch()
+ * rcl_sock_unwatch - remove a waiter
  * @waiter: the waiter; the socket is locked
  */
 void rcl_sock_unwatch(struct rcl_waiter *waiter);
 
 /**
- * rcl_sock_changed - tell all waiters that the state of a socket has changed
+ * rcl_sock_changed - notify all waiters that the state of a socket has changed
  * @sock: the locked socket
  */
 void rcl_sock_changed(struct rcl_sock *sock);
 
 /**
- * rcl_sock_gone - tell all waiters that a socket is closed
+ * rcl_sock_gone - notify all waiters that a socket is closed
  * @sock: the locked socket
  */
 void rcl_sock_gone(struct rcl_sock *sock);

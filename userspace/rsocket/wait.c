@@ -2,12 +2,12 @@
 /*
  * Waiting.
  *
- * A call looks for what it waits for again and again before it sleeps, as long as the last waits
- * were short enough for that: a peer that answers at once costs no wake-up, and one that takes
- * longer costs no time of the processor. KVM decides in this way when a guest is idle.
+ * A call polls for a while before it sleeps if recent waits were short. Then a peer that answers at
+ * once costs no wake-up, and one that takes longer costs no processor time. KVM decides in the same
+ * way when a guest is idle.
  *
- * A thread has one eventfd, from its first sleep to its end. A waiter that belongs to the thread
- * that changes the socket is not woken: it looks at the socket anyway before it sleeps.
+ * Each thread has one eventfd, from its first sleep to its end. A thread does not wake its own
+ * waiter when it changes a socket, because it checks the socket before it sleeps.
  *
  * Locking: none.
  */
@@ -30,11 +30,11 @@
 #define NS_PER_MS 1000000LL
 #define NS_PER_US 1000LL
 
-/* The first glibc in which a thread is not cancelled when a system call has done something. */
+/* The first glibc that does not cancel a thread whose system call has completed. */
 #define LIBC_MAJOR 2
 #define LIBC_MINOR 41
 
-/* After so many long waits a call does not spin any more. */
+/* After this number of long waits a call does not poll any more. */
 #define SPIN_OFF 4
 
 static pthread_key_t key;
@@ -43,7 +43,7 @@ static int key_error;
 /* The eventfd of the thread, plus one; 0: none yet. */
 static __thread int own;
 
-/* What the program has set before the call of the thread, and what is set in its sleeps. */
+/* Cancellation state of the thread before the call, and while it sleeps. */
 static __thread int cancel_outside, cancel_in_sleeps;
 
 int64_t rcl_now_ns(void)
@@ -71,12 +71,12 @@ static void end_of_thread(void *value)
 	int fd = (int)(intptr_t)value - 1, before = rcl_cancel_disable();
 
 	own = 0;
-	/* A thread that has returned would else be one that was cancelled. */
+	/* close() is a cancellation point, but a thread that has returned was not cancelled. */
 	close(fd);
 	rcl_cancel_restore(before);
 }
 
-/* In the child of fork() it would be woken instead of the parent. */
+/* A child of fork() shares the eventfd, and would take the wake-ups of its parent. */
 static void forked(void)
 {
 	own = 0;
@@ -148,7 +148,7 @@ static void look_at_libc(void)
 	char text[64];
 	int major, minor;
 
-	/* Another libc has no such name. */
+	/* Other libcs do not have this name. */
 	if (confstr(_CS_GNU_LIBC_VERSION, text, sizeof(text)) &&
 	    sscanf(text, "glibc %d.%d", &major, &minor) == 2)
 		libc_loses = major < LIBC_MAJOR || (major == LIBC_MAJOR && minor < LIBC_MINOR);
@@ -160,7 +160,7 @@ bool rcl_cancel_loses(void)
 	return libc_loses && cancel_in_sleeps == PTHREAD_CANCEL_ENABLE;
 }
 
-/* Signals of an instruction do not come in a sleep, and crash reporters have handlers for them. */
+/* Signals of faults cannot arrive during a sleep, and crash reporters have handlers for them. */
 static bool is_fault(int number)
 {
 	return number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL ||
@@ -172,7 +172,7 @@ bool rcl_signals_restart(void)
 	struct sigaction action;
 	int number;
 
-	/* Which signal it was cannot be found out. */
+	/* The signal is unknown, so that all handlers are checked. */
 	for (number = 1; number <= SIGRTMAX; number++) {
 		if (!is_fault(number) && !sigaction(number, NULL, &action) &&
 		    action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN &&

@@ -17,7 +17,7 @@
 #define BIG_ENDIAN_HOST 0x01
 #define HAS_IOMAPS 0x02
 
-/* The number of mappings is a byte: up to 128 as it is, beyond in units of 256 with the top bit. */
+/* The number of mappings is a byte: up to 128 exact, above in units of 256 with the top bit set. */
 #define IOMAPS_EXACT 128
 #define IOMAPS_UNIT 256
 #define IOMAPS_MAX (127 * IOMAPS_UNIT)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What rsockets exchange: the private data of a connection, messages, and entries of tables in the
- * peer's memory. The formats are those of librdmacm's rsockets, so that either end may be one.
+ * The wire formats of rsockets: private data of a connection, messages, and entries of tables in
+ * the peer's memory. They are those of librdmacm, with which rsockets can connect.
  */
 #ifndef RCL_RSOCKET_WIRE_H
 #define RCL_RSOCKET_WIRE_H
@@ -16,7 +16,7 @@
 /** RCL_HELLO_IB - bytes in front of it in a REQ over AF_IB, for the header of the IP CM service */
 #define RCL_HELLO_IB 36
 
-/** RCL_SGL_ENTRIES - entries of the array in which the peer is told where it may write */
+/** RCL_SGL_ENTRIES - entries of the array that announces to the peer where it may write */
 #define RCL_SGL_ENTRIES 2
 
 /**
@@ -36,7 +36,7 @@ struct rcl_target {
 /**
  * struct rcl_iomap - an entry of the table of mappings: a range that the other end may write to
  *                    directly
- * @offset: by which riowrite() finds it
+ * @offset: its offset for riowrite()
  * @target: the range
  */
 struct rcl_iomap {
@@ -45,10 +45,10 @@ struct rcl_iomap {
 };
 
 /**
- * struct rcl_hello - what each end tells in its REQ or REP
- * @swap: the sender has the other byte order; ignored when it is packed
- * @credits: messages that it can receive before it tells a new limit
- * @iomaps: entries of its table of mappings, which is behind the array
+ * struct rcl_hello - private data of a REQ or REP
+ * @swap: the sender has the other byte order; ignored by rcl_hello_pack()
+ * @credits: messages that the sender can receive before it announces a new limit
+ * @iomaps: entries of its table of mappings, which follows the array
  * @sgl: its array of struct rcl_target; @sgl.len is the number of entries
  * @data: the first range for data
  */
@@ -63,7 +63,7 @@ struct rcl_hello {
 /**
  * rcl_hello_pack - write the private data of a REQ or REP
  * @wire: RCL_HELLO_LEN bytes
- * @hello: what to tell; @hello->iomaps is one of rcl_iomaps_round()
+ * @hello: the content; @hello->iomaps is a result of rcl_iomaps_round()
  */
 void rcl_hello_pack(uint8_t *wire, const struct rcl_hello *hello);
 
@@ -78,10 +78,10 @@ void rcl_hello_pack(uint8_t *wire, const struct rcl_hello *hello);
 int rcl_hello_unpack(struct rcl_hello *hello, const uint8_t *wire, size_t len);
 
 /**
- * rcl_iomaps_round - the number of entries that a hello can tell
- * @wanted: number that is wanted
+ * rcl_iomaps_round - round a number of mappings up to one that a hello can express
+ * @wanted: the number
  *
- * Return: the smallest such number that is not below @wanted, at most 32,512
+ * Return: the smallest such number that is at least @wanted; at most 32,512
  */
 uint32_t rcl_iomaps_round(uint32_t wanted);
 
@@ -93,10 +93,10 @@ struct rcl_iomap rcl_iomap_swap(struct rcl_iomap iomap);
 
 /**
  * enum rcl_msg_type - types of messages
- * @RCL_MSG_DATA: the value is the number of bytes that were written in front of it
+ * @RCL_MSG_DATA: the value is the number of bytes that were written before it
  * @RCL_MSG_CREDIT: the low 16 bits are the number of data messages up to which the peer may send;
- *                  an entry of the array may have been written in front of it
- * @RCL_MSG_IOMAP: the value is the index of a mapping that was written in front of it
+ *                  an entry of the array may have been written before it
+ * @RCL_MSG_IOMAP: the value is the index of a mapping that was written before it
  * @RCL_MSG_CONTROL: the value is an &enum rcl_control
  */
 enum rcl_msg_type {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Says what happened in a conversation. */
+/* Explains what happened in a conversation. */
 #include "capture/decode/cause.h"
 
 #include <inttypes.h>
@@ -12,14 +12,14 @@ enum { REQUESTER, RESPONDER, LISTED = 5, PROTOCOL_TCP = 6, PROTOCOL_UDP = 17 };
 
 #define SECOND 1e9
 /*
- * Times to answer. The one in a REQ is that of the peer alone, without the way to it: a second is
- * the least. SIDR_REQs have none. If the REQ is not in the capture, or is a record of a trunk,
- * which has none either, it is that of librdmacm, 4.096 us * 2^20.
+ * Response timeouts. That of a REQ does not include the network, so at least a second is assumed.
+ * SIDR_REQs and records of trunks have none; for these, and if the REQ is not in the capture, that
+ * of librdmacm is assumed, 4.096 us * 2^20.
  */
 #define LEAST_NS	1000000000ull
 #define USUAL_NS	(4096ull << 20)
 
-/* The explanation of a conversation, which is being written. */
+/* An explanation that is being written. */
 struct account {
 	const struct conversation *of;
 	FILE *to;
@@ -28,8 +28,8 @@ struct account {
 };
 
 /*
- * struct sent - how often an end has sent a message
- * @times: messages that were recorded at both ends count once
+ * struct sent - transmissions of a message by an end
+ * @times: number of them; those that were recorded at both ends count once
  */
 struct sent {
 	const struct said *first, *last;
@@ -37,7 +37,7 @@ struct sent {
 	char packets[96];
 };
 
-/* A message matches if it is of the type, and about that type unless about is 0. */
+/* Whether a message has the type, and answers the type @about unless that is 0. */
 static bool matches(const struct said *said, int from, unsigned int type, unsigned int about)
 {
 	return said->from == from && said->type == type && (!about || said->about == about);
@@ -111,7 +111,7 @@ static void tell_sent(const struct account *account, const struct sent *sent)
 		fputs(" was sent once", account->to);
 }
 
-/* How long after a message its answer may come, or after an MRA that of another; in nanoseconds. */
+/* Nanoseconds in which a message, or for an MRA the message it is about, has to be answered. */
 static uint64_t time_to_answer(const struct conversation *of, const struct said *said)
 {
 	uint64_t time = said->wait ?: of->response[said->from] ?: USUAL_NS;
@@ -119,7 +119,7 @@ static uint64_t time_to_answer(const struct conversation *of, const struct said 
 	return of->sidr || time < LEAST_NS ? LEAST_NS : time;
 }
 
-/* The port of the conversation with messages that were not recorded. */
+/* A port of the conversation with messages that were not recorded, or NULL. */
 static const struct record_port *port_with_drops(const struct conversation *of)
 {
 	const struct capture_total *total = of->whole->total;
@@ -130,14 +130,14 @@ static const struct record_port *port_with_drops(const struct conversation *of)
 	return NULL;
 }
 
-/* A name of a file may have ends of lines, which would look like lines of ours. */
+/* The name of a file may have newlines, which would look like lines of the explanation. */
 static void print_name(FILE *to, const char *name, size_t size)
 {
 	for (size_t i = 0; i < size && name[i]; i++)
 		fputc(name[i] < ' ' || name[i] > '~' ? '?' : name[i], to);
 }
 
-/* Says why an answer may be missing in the capture, if something of it was not recorded. */
+/* Explains that an answer may not have been recorded, if the capture is incomplete. */
 static bool tell_gap(struct account *account, const struct said *unanswered)
 {
 	const struct record_port *port = port_with_drops(account->of);
@@ -158,7 +158,7 @@ static bool tell_gap(struct account *account, const struct said *unanswered)
 	return true;
 }
 
-/* A capture that ends within the time to answer, or that is incomplete, says nothing about it. */
+/* Nothing is known if the capture ends within the response timeout, or is incomplete. */
 static void tell_unanswered(struct account *account, const struct sent *sent,
 			    const struct said *mra)
 {
@@ -192,7 +192,7 @@ static void tell_unanswered(struct account *account, const struct sent *sent,
 			"connection manager that listens.\n", peer);
 }
 
-/* A message that needs an answer, and the answer. */
+/* Tells of a message that needs an answer, and of the answer. */
 static void tell_answered(struct account *account, const struct sent *sent, const struct said *mra,
 			  const struct said *answer)
 {
@@ -229,8 +229,8 @@ static void tell_reject(struct account *account, const struct said *reject, cons
 }
 
 /*
- * Tells of a message and what came after it: the answer, a reject of it, or nothing. Returns the
- * answer.
+ * Tells of a message and what followed: the answer, a reject, or nothing. Returns the answer, or
+ * NULL.
  */
 static const struct said *tell_exchange(struct account *account, int from, unsigned int type,
 					unsigned int answer_type)
@@ -257,7 +257,7 @@ static const struct said *tell_exchange(struct account *account, int from, unsig
 	return answer.first;
 }
 
-/* The end of a connection, from either side. */
+/* Tells how the connection ended. */
 static void tell_end(struct account *account)
 {
 	for (int end = REQUESTER; end <= RESPONDER; end++) {
@@ -290,7 +290,7 @@ static void tell_connection(struct account *account)
 	}
 	if (reply) {
 		rtu = count(account, REQUESTER, CM_RTU, 0);
-		/* A DREQ shows, too, that the REP has arrived. */
+		/* A DREQ also shows that the REP has arrived. */
 		tell_exchange(account, RESPONDER, CM_REP,
 			      rtu.first || !count(account, REQUESTER, CM_DREQ, 0).first ? CM_RTU :
 											CM_DREQ);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What happened in a conversation, in sentences that point to packets. */
+/* Explanation of a conversation, in sentences that refer to packets. */
 #ifndef CAPTURE_DECODE_CAUSE_H
 #define CAPTURE_DECODE_CAUSE_H
 
 #include "capture/decode/conversation.h"
 
 /*
- * cause_title() - which conversation it is, without the end of the line
+ * cause_title() - write the title of a conversation, without a newline
  * "192.0.2.1 to 192.0.2.2, TCP port 7471, id 7 of rping (12)"
  */
 void cause_title(FILE *to, const struct conversation *conversation);
 
 /*
- * cause_text() - write what happened, a sentence a line
- * @indent: in front of each line
+ * cause_text() - write what happened, one sentence per line
+ * @indent: written before each line
  *
  * Return: whether something went wrong: a message was lost, refused, late or not answered
  */

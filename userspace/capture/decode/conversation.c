@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Groups the CM messages of a capture by the communication IDs of both ends, and records of trunks
- * by session and number of the connection, which both ends have in common.
+ * by session and number of the connection, which are the same for both ends.
  */
 #include "capture/decode/conversation.h"
 
@@ -14,7 +14,7 @@
 
 enum { REQUESTER = 0, RESPONDER = 1, COMPARED = 256 };
 
-/* After which silence conversations_forget() forgets a conversation, if it has ended and if not. */
+/* Idle times after which conversations_forget() drops a conversation, ended or not. */
 #define ENDED_NS	10000000000ll
 #define SILENT_NS	300000000000ll
 
@@ -32,12 +32,13 @@ struct known_id {
 TAILQ_HEAD(conversation_list, conversation);
 
 /*
- * struct conversations - all of a capture
- * @begun: how many there were, also those that are forgotten
- * @silent: those that have not ended, and those that have
- * @spoken: the one of the last message; NULL: it was forgotten
+ * struct conversations - the conversations of a capture
+ * @begun: total number, with those that were dropped
+ * @silent: two lists by time of the last message: not ended, ended
+ * @spoken: the conversation of the last message; NULL: it was dropped
  * @now: time of the last message that was added
- * @ids: tree of struct known_id, which no file can make slow; @sessions: of struct cut_session
+ * @ids: balanced tree of struct known_id, so that no file can make it slow
+ * @sessions: tree of struct cut_session
  */
 struct conversations {
 	struct whole whole;
@@ -90,7 +91,7 @@ static int compare_sessions(const void *a, const void *b)
 	return first < second ? -1 : first > second;
 }
 
-/* Returns what a tree has, or puts a copy there if it has nothing; NULL: there is no memory. */
+/* Finds an element of a tree, or inserts a copy of @wanted; NULL: there is no memory. */
 static void *find_or_put(void **tree, const void *wanted, size_t size,
 			 int (*compare)(const void *a, const void *b))
 {
@@ -120,7 +121,7 @@ static struct known_id id_of(int end, bool sidr, uint32_t session, uint32_t id)
 	return (struct known_id){ .key = { end | sidr << 1, session, id } };
 }
 
-/* Addresses differ only if both are known in the same form: a recorder may know the LID alone. */
+/* Addresses of different forms cannot be compared: a recorder may know only the LID. */
 static bool same_address(const struct end *a, const struct end *b)
 {
 	if (a->grh && b->grh)
@@ -128,13 +129,13 @@ static bool same_address(const struct end *a, const struct end *b)
 	return !a->lid || !b->lid || a->lid == b->lid;
 }
 
-/* An ID may be known to one of both only. */
+/* Whether both may be the same end: an ID may be unknown in one of them. */
 static bool may_be(const struct end *known, const struct end *end)
 {
 	return same_address(known, end) && (!known->id || !end->id || known->id == end->id);
 }
 
-/* A request that uses an ID again begins a new conversation. */
+/* A request that reuses an ID begins a new conversation. */
 static bool is_new_request(const struct conversation *conversation, const struct query *query)
 {
 	return (query->type == CM_REQ || query->type == CM_SIDR_REQ) &&
@@ -144,7 +145,7 @@ static bool is_new_request(const struct conversation *conversation, const struct
 
 /*
  * Searches the conversations in which one end has the ID of this end of the message. Only the
- * newest are compared, for the sake of files that use one ID without end.
+ * newest are compared, so that files that reuse one ID many times are not slow.
  */
 static struct conversation *find_by(struct conversations *all, const struct query *query,
 				    const struct end *by, const struct end *other, int *from)
@@ -234,8 +235,9 @@ static void forget(struct conversations *all, struct conversation *conversation)
 }
 
 /*
- * Whether the end has sent the same message before: not the same one, recorded at both ends. Only
- * the last messages are compared, for the sake of files that repeat one message without end.
+ * Whether the end has sent the same message before, other than one transmission that was recorded
+ * at both ends. Only the last messages are compared, so that files that repeat one message many
+ * times are not slow.
  */
 static bool is_again(const struct conversation *conversation, const struct said *said)
 {
@@ -279,7 +281,7 @@ static bool append(struct conversation *conversation, const struct capture_seen 
 	return true;
 }
 
-/* Takes what the message tells of the conversation. */
+/* Adds the information of a message to its conversation. */
 static void learn(struct conversation *conversation, const struct capture_seen *seen,
 		  const struct query *query, int from)
 {
@@ -306,7 +308,7 @@ static void learn(struct conversation *conversation, const struct capture_seen *
 		memcpy(conversation->program, query->tie.program, sizeof(conversation->program));
 }
 
-/* The conversation is no longer silent; a message shows whether it has ended. */
+/* Moves the conversation to the end of its list, and notes whether it has ended. */
 static void speak(struct conversations *all, struct conversation *conversation, unsigned int type)
 {
 	TAILQ_REMOVE(&all->silent[conversation->ended], conversation, silence);
@@ -413,7 +415,7 @@ void conversations_forget(struct conversations *all)
 {
 	struct conversation *spoken = all->spoken;
 
-	/* What append() compares stays. */
+	/* Keeps the messages that append() compares. */
 	if (spoken && spoken->count > MESSAGES_KEPT) {
 		memmove(spoken->messages, spoken->messages + spoken->count - COMPARED,
 			COMPARED * sizeof(*spoken->messages));

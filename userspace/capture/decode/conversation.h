@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Which CM messages of a capture belong together. */
+/* Groups the CM messages of a capture. */
 #ifndef CAPTURE_DECODE_CONVERSATION_H
 #define CAPTURE_DECODE_CONVERSATION_H
 
@@ -12,9 +12,9 @@
  * struct said - a message of a conversation
  * @number: of its packet
  * @type: enum cm_type
- * @from: index of the end that sent it; 0: the one that requested the connection
- * @again: it repeats an earlier message of that end
- * @about: of an MRA or REJ: enum cm_type that it answers, or 0
+ * @from: index of the sending end; 0: the one that requested the connection
+ * @again: repeats an earlier message of that end
+ * @about: of an MRA or REJ: enum cm_type of the message that it answers, or 0
  * @reason: of a REJ; status of a SIDR_REP or APR
  * @wait: of an MRA: service timeout; of a LAP: remote CM response timeout; in nanoseconds
  */
@@ -44,9 +44,9 @@ struct end {
 };
 
 /*
- * struct whole - what is known of the capture that conversations are in
+ * struct whole - the capture that the conversations belong to
  * @until: time of its last message
- * @total: of it; NULL: not known
+ * @total: its total; NULL: unknown
  */
 struct whole {
 	uint64_t until;
@@ -54,33 +54,33 @@ struct whole {
 };
 
 /*
- * struct cut_session - what is missing of a session
- * @packet: the last frame that is cut in the capture, so that records are missing; 0: there is none
+ * struct cut_session - a session with missing records
+ * @packet: the last frame that was not recorded completely; 0: none
  */
 struct cut_session {
 	uint32_t session;
 	unsigned int packet;
 };
 
-/* The bit of a port of the totals; those from the 64th on share one. */
+/* The bit of a port in conversation.ports; ports from the 64th on share one. */
 static inline uint64_t conversation_port(unsigned int index)
 {
 	return 1ull << (index < 63 ? index : 63);
 }
 
 /*
- * struct conversation - a connection, from its REQ to its DREP, or a question of SIDR
+ * struct conversation - a connection, from its REQ to its DREP, or a SIDR request
  * @number: from 1, in the order of first messages
- * @requested: its REQ, REP or SIDR_REQ is in the capture, so that end 0 is the one that requested
- * @local: index of the end that is this host; -1: the capture does not say
- * @types: which types of messages there are: bit n is type CM_REQ + n
- * @session: of the trunk that it is made over; 0: of ib_cm. Its records count as the CM messages of
- *	their names.
+ * @requested: its REQ, REP or SIDR_REQ is in the capture, so that end 0 is the requester
+ * @local: index of the end that is this host; -1: unknown
+ * @types: types of its messages: bit n is type CM_REQ + n
+ * @session: of its trunk; 0: a connection of ib_cm. Records count as the CM messages of the same
+ *	name.
  * @service: service ID of the request; 0: not in the capture
  * @id, @pid, @program: of a message that has them
- * @response: time in which a message of each end is to be answered, in nanoseconds: the remote and
- *	the local CM response timeout of the REQ; 0: not in the capture
- * @ports: which ports of the totals its messages passed, by conversation_port()
+ * @response: response timeouts for messages of each end, in nanoseconds: the remote and the local
+ *	CM response timeout of the REQ; 0: not in the capture
+ * @ports: ports of its messages, bits of conversation_port()
  * @whole: the capture
  * @cut: of a session; NULL: of ib_cm
  */
@@ -128,42 +128,42 @@ void conversations_free(struct conversations *all);
 struct conversation *conversations_add(struct conversations *all, const struct capture_seen *seen);
 
 /*
- * conversations_add_record() - the same of a record of a frame
+ * conversations_add_record() - likewise, for a record of a frame
  *
- * Return: likewise; NULL also for types of records that are no CM messages, and if the capture does
- * not say the session
+ * Return: likewise; NULL also for types of records that are no CM messages, and if the session is
+ * unknown
  */
 struct conversation *conversations_add_record(struct conversations *all,
 					      const struct capture_seen *seen,
 					      const struct trunk_record *record);
 
 /*
- * conversations_add_frame() - note a frame, before its records are added
+ * conversations_add_frame() - add a frame, before its records
  *
- * A frame that is cut in the capture is noted for its session: messages of it may be missing.
+ * If the frame was not recorded completely, its session is marked: messages may be missing.
  */
 void conversations_add_frame(struct conversations *all, const struct capture_seen *seen);
 
-/* conversations_end() - the capture was read; total is used until conversations_free() */
+/* conversations_end() - set the total of the capture, which is used until conversations_free() */
 void conversations_end(struct conversations *all, const struct capture_total *total);
 
-/* How many conversations, and messages of each, conversations_forget() leaves at most. */
+/* Most conversations, and most messages of each, that conversations_forget() keeps. */
 enum { CONVERSATIONS_KEPT = 16384, MESSAGES_KEPT = 511 };
 
 /*
- * conversations_forget() - bound the memory for messages that are followed while they pass
+ * conversations_forget() - bound the memory during live recording
  *
- * Called after each message. Forgets conversations that ended 10 s ago, those without a message for
- * five minutes, and, if there are more than CONVERSATIONS_KEPT, first those that have ended, then
- * those that are silent the longest. Of the others it forgets all but the last MESSAGES_KEPT
- * messages. Pointers to conversations and messages are valid until then.
+ * Called after each message. Drops conversations that ended 10 s ago and those that are idle for
+ * five minutes. If more than CONVERSATIONS_KEPT are left, drops ended ones first, then those that
+ * are idle for the longest time. Keeps the last MESSAGES_KEPT messages of each. Invalidates
+ * pointers to dropped conversations and messages.
  */
 void conversations_forget(struct conversations *all);
 
-/* conversations_count() - how many there are */
+/* conversations_count() - number of conversations */
 size_t conversations_count(const struct conversations *all);
 
-/* conversations_next() - the one after a conversation by number, or the first one after NULL */
+/* conversations_next() - the next conversation by number; the first one after NULL */
 const struct conversation *conversations_next(const struct conversations *all,
 					      const struct conversation *after);
 

@@ -23,7 +23,7 @@ struct telling {
 	unsigned int told;
 };
 
-/* Notes whether a message of a conversation passes the filters. */
+/* Marks a conversation if the message passes the filters. */
 static void pass(struct telling *telling, const struct conversation *conversation,
 		 const struct record_port *port, const struct record_entry *entry)
 {
@@ -71,7 +71,7 @@ static int take_message(const struct capture_seen *seen, void *arg)
 	return 0;
 }
 
-/* A text of the conversation that cannot do harm to a terminal. */
+/* The explanation of a conversation, without control characters for the terminal. */
 static char *clean_text(const struct conversation *conversation, bool title, bool *wrong)
 {
 	char *text = NULL;

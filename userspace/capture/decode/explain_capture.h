@@ -6,10 +6,11 @@
 #include "capture/format/options.h"
 
 /*
- * explain_capture() - say for each conversation of a capture what happened, as text or JSON
- * @options: name of the file, and filters: conversations with a message that passes are told
+ * explain_capture() - explain each conversation of a capture, as text or JSON
+ * @options: name of the file, and filters: conversations with a matching message are explained
  *
- * Ends the program with TOOL_ERROR if the file cannot be read; what precedes the damage is told.
+ * Ends the program with TOOL_ERROR if the file cannot be read, after explaining the part before the
+ * damage.
  *
  * Return: whether something went wrong in one of them
  */

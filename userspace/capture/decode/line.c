@@ -16,7 +16,7 @@
 
 enum { PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, TRUNK_REJ_REASON_AT = 8 };
 
-/* The time since the previous message of the conversation; of the first one its time of day. */
+/* The time since the previous message of the conversation; the time of day of the first one. */
 static void print_time(FILE *to, uint64_t time, uint64_t before)
 {
 	time_t seconds = time / NANOSECONDS;
@@ -85,7 +85,7 @@ static void print_timeout(FILE *to, unsigned int value)
 		fprintf(to, "%.1f s", seconds);
 }
 
-/* What else a reader wants to know of a message. */
+/* The most important fields of a message. */
 static void print_detail(FILE *to, const struct record_entry *entry)
 {
 	unsigned int number;
@@ -202,7 +202,7 @@ static void print_content(FILE *to, const struct record_entry *entry)
 		fprintf(to, ", %u of %u bytes recorded", entry->len, RECORD_MAD_LEN);
 }
 
-/* What ties the message to a program. Names come from programs and from files. */
+/* Id, program and operation of a message. Names are not trusted: files may have anything. */
 static void print_tie(FILE *to, const struct record_entry *entry)
 {
 	char text[32];

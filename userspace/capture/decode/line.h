@@ -13,8 +13,8 @@
  * @conversation: its number; 0: unknown
  *
  * Members: number, conversation, time (nanoseconds since 1970), since (nanoseconds), device, port,
- * way, message, source, destination, what ties it to an id, all fields of the message, its private
- * data in hex if it has them, and comment.
+ * way, message, source, destination, members of its id and program, all fields of the message, its
+ * private data in hex if it has them, and comment.
  */
 struct json_object *line_json(const struct capture_seen *seen, uint64_t before,
 			      unsigned int conversation);

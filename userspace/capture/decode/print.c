@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Prints captures: a line a message, or one message with all its fields, or JSON. */
+/* Prints captures: one line per message, one message with all fields, or JSON. */
 #include "capture/decode/print.h"
 
 #include <inttypes.h>

@@ -11,8 +11,8 @@
  * print_capture() - print a capture, as text or JSON
  * @options: name of the file and what to print
  *
- * Drops are reported on stderr. Ends the program with TOOL_ERROR if the file cannot be read; what
- * precedes the damage has been printed then.
+ * Drops are reported on stderr. Ends the program with TOOL_ERROR if the file cannot be read, after
+ * printing the part before the damage.
  */
 void print_capture(const struct record_options *options);
 
@@ -27,8 +27,8 @@ void print_drops(const struct capture_total *total);
 void print_message(const struct capture_seen *seen, const struct conversation *conversation);
 
 /*
- * print_unread() - tell that packets of some types of links were not read
- * @name: of the capture; @total: what capture_read_total() has found in it
+ * print_unread() - report packets of unsupported link types
+ * @name: of the capture; @total: result of capture_read_total()
  *
  * Ends the program with TOOL_ERROR if the capture has no other packets.
  */

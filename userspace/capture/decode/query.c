@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Reads out of messages and records what groups them to conversations. */
+/* Extracts from messages and records what is needed to group them. */
 #include "capture/decode/query.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "capture/format/bytes.h"
 #include "capture/format/cm.h"
 
-/* Offsets in MADs: transaction ID, and the last byte of a REQ that is needed here. */
+/* Offsets in MADs: the transaction ID, and the last byte of a REQ that is used here. */
 enum { TRANSACTION_AT = 8, REQ_LOCAL_TIMEOUT_AT = 71 };
 
 /* Offsets in records of trunks. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What a CM message or a record of a trunk says about the conversation that it is of. */
+/* What a CM message or a record of a trunk says about its conversation. */
 #ifndef CAPTURE_DECODE_QUERY_H
 #define CAPTURE_DECODE_QUERY_H
 
@@ -9,8 +9,8 @@
  * struct query - what a message says about its conversation
  * @type: enum cm_type
  * @session: of a record; 0: a CM message
- * @response: of a REQ: as in struct conversation; 0 otherwise, or if it was not recorded so far
- * @tie: the id that it belongs to
+ * @response: of a REQ: as in struct conversation; 0 otherwise, or if these bytes were not recorded
+ * @tie: its id and program
  * @about, @reason, @wait: as in struct said
  */
 struct query {
@@ -27,13 +27,13 @@ struct query {
 	uint64_t wait;
 };
 
-/* query_message() - fill in the query, which is zero, from a message of a type that cm.h knows */
+/* query_message() - fill in a zeroed query from a message of a type that cm.h knows */
 void query_message(struct query *query, const struct record_entry *entry);
 
 /*
- * query_record() - the same from a record of a frame
+ * query_record() - likewise, from a record of a frame
  *
- * Return: whether it counts as a CM message, and the capture says its session
+ * Return: whether it counts as a CM message, and its session is known
  */
 bool query_record(struct query *query, const struct record_entry *entry,
 		  const struct trunk_record *record);

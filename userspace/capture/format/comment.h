@@ -9,7 +9,7 @@
 #define COMMENT_LEN (512 + RECORD_TIES * 140)
 
 /*
- * comment_write() - what the headers of a packet do not say
+ * comment_write() - write the members of an entry that the headers of the packet do not have
  * @entry: the message
  * @text: COMMENT_LEN bytes; words KEY=VALUE; a value that is not of letters, digits and .-+
  *	  is quoted, with \xNN for quotes, backslashes and what is not printable ASCII
@@ -19,12 +19,12 @@
 size_t comment_write(const struct record_entry *entry, char *text);
 
 /*
- * comment_read() - the reverse
+ * comment_read() - parse a comment of comment_write()
  * @text: any bytes
  * @len: of them
  * @entry: set on success
  *
- * Return: false: it is not a comment of comment_write(), but of a person or another program
+ * Return: false if it is not such a comment, but one of a person or another program
  */
 bool comment_read(const char *text, size_t len, struct record_entry *entry);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A recorded message of a port, as the recorder collects it and as a capture file holds it. */
+/* A recorded message, and capture files. */
 #ifndef CAPTURE_FORMAT_ENTRY_H
 #define CAPTURE_FORMAT_ENTRY_H
 
@@ -58,8 +58,8 @@ struct record_tie {
 };
 
 /*
- * Numbers in the byte order of the host unless they are arrays of bytes. What only long frames use
- * comes last, so that a message may be stored without it.
+ * Numbers are in host byte order unless they are arrays of bytes. Members that only long frames use
+ * come last, so that a message can be stored without them.
  */
 struct record_entry {
 	uint64_t time;		/* nanoseconds since 1970 */
@@ -144,10 +144,10 @@ struct capture_seen {
 	char comment[RECORD_COMMENT_LEN];	/* of a person or another program; "": none */
 };
 
-/* Of how many ports a file may tell; messages of further ones have this index. */
+/* Most ports of a file; messages of further ports have this index. */
 #define CAPTURE_PORTS 1024
 
-/* What a file has in all. */
+/* Totals of a file. */
 struct capture_total {
 	unsigned int packets;
 	unsigned int messages;		/* packets that are CM messages or frames of a trunk */
@@ -178,7 +178,7 @@ int capture_read(FILE *from, int (*each)(const struct capture_seen *seen, void *
 /*
  * Prints a line: number, time since before or time of day, port, way, name, peers, communication
  * IDs, reason, id and program. before: time of the previous message of the conversation; 0: there
- * is none. In tool/decode.
+ * is none. Implemented in capture/decode.
  */
 void record_text(FILE *to, unsigned int number, const struct record_port *port,
 		 const struct record_entry *entry, uint64_t before);

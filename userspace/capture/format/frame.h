@@ -42,7 +42,7 @@ enum {
 };
 
 /*
- * struct frame - a packet as a file has it
+ * struct frame - a packet of a file
  * @len: bytes in @bytes
  * @original: length of the packet on the wire; more than @len if the message was recorded in part
  */
@@ -66,14 +66,14 @@ void frame_build(const struct record_entry *entry, struct frame *frame);
 bool frame_reads(int link);
 
 /*
- * frame_parse() - take a message out of a packet
+ * frame_parse() - extract the message of a packet
  * @link: type of the link
  * @bytes: the packet; may be anything
  * @len: bytes at @bytes
- * @entry: what the headers say is set on success, the rest is left; a packet that was not recorded
- *	   to its end has a short message
+ * @entry: on success the members that headers have are set; the message is short if the packet was
+ *	   not recorded completely
  *
- * Return: whether the packet has a CM message, or a send of an RC QP, which may be a trunk's
+ * Return: whether the packet has a CM message, or a send of an RC QP, which may belong to a trunk
  */
 bool frame_parse(int link, const uint8_t *bytes, size_t len, struct record_entry *entry);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the readers of both kinds of files share: bytes, errors, and messages that they find. */
+/* Common parts of the readers of pcap and pcapng: reading bytes, errors, and messages. */
 #ifndef CAPTURE_FORMAT_INPUT_H
 #define CAPTURE_FORMAT_INPUT_H
 
@@ -38,7 +38,7 @@ uint16_t input_u16(const struct input *in, const uint8_t *at);
 uint32_t input_u32(const struct input *in, const uint8_t *at);
 uint64_t input_u64(const struct input *in, const uint8_t *at);
 
-/* input_bad() - say what is wrong, after the place; returns error, a negative errno */
+/* input_bad() - set the error message, which begins with the position; returns error */
 int input_bad(struct input *in, int error, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Takes a message out of a packet, which may come from any program and contain anything. */
+/* Extracts the message of a packet, which may come from any program and have any content. */
 #include <string.h>
 
 #include "capture/format/bytes.h"
@@ -21,7 +21,7 @@ enum {
 };
 
 /*
- * struct rest - what of a packet was not parsed yet
+ * struct rest - the part of a packet that was not parsed yet
  * @len: bytes at @at
  * @cut: how many further bytes the headers announce, which were not recorded
  */
@@ -43,7 +43,7 @@ static const uint8_t *take(struct rest *rest, size_t len)
 	return header;
 }
 
-/* A header says how much follows: what is beyond is padding of the link. */
+/* Applies the length of a header: bytes beyond it are padding of the link. */
 static void limit(struct rest *rest, size_t len)
 {
 	rest->cut = len > rest->len ? len - rest->len : 0;

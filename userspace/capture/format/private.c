@@ -41,7 +41,7 @@ static unsigned int private_from(const struct record_entry *entry,
 	return from;
 }
 
-/* The cookie stays secret, too: a frame has to contain it. What is no record is cleared. */
+/* Also clears the cookie, which frames must contain to be accepted, and bytes of no record. */
 static void clear_trunk(struct record_entry *entry)
 {
 	struct trunk_record record = {};

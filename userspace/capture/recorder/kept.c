@@ -37,23 +37,23 @@ struct kept_head {
 };
 
 /*
- * The reader may copy a slot while it is written, and then sees by its number that it was. So each
- * word is written after the number was cleared, and read before it is looked at again.
+ * A reader may copy a slot while it is being written, and detects this by the number. So the writer
+ * clears the number before it writes the words, and the reader checks it again after reading them.
  */
 typedef unsigned long __attribute__((may_alias)) kept_word;
 
 /*
  * struct kept_slot - a message
- * @number: of the message, from 1 in order of all ports; 0: it is being written
- * @words: of a struct record_entry, without frames up to the end of a MAD; the bytes beyond its
- *	length and the ties beyond their number may be those of an older message
+ * @number: of the message, counted from 1 over all ports; 0: it is being written
+ * @words: a struct record_entry, without frames up to the end of a MAD. Bytes beyond its length and
+ *	ties beyond their number may belong to an older message
  */
 struct kept_slot {
 	uint64_t number;
 	kept_word words[];
 };
 
-/* struct kept_area - a port; @added: its messages so far; @slots: each of kept_slot_bytes() */
+/* struct kept_area - a port; @added: total of its messages; @slots: of kept_slot_bytes() each */
 struct kept_area {
 	struct record_port port;
 	uint64_t added;
@@ -80,7 +80,7 @@ static struct kept_slot *kept_slot(const struct kept_area *area, bool frames, ui
 	return (void *)((char *)area->slots + index * kept_slot_bytes(frames));
 }
 
-/* How many words have so many bytes. */
+/* Number of words for a number of bytes. */
 static size_t kept_words(size_t bytes)
 {
 	return (bytes + sizeof(kept_word) - 1) / sizeof(kept_word);
@@ -98,15 +98,15 @@ static size_t kept_head_bytes(void)
 	return kept_pages(sizeof(struct kept_head));
 }
 
-/* Where an area begins; the file may be longer than memory that can be mapped at once. */
+/* Offset of an area; 64 bits, as the file may be larger than the address space. */
 static uint64_t kept_area_at(uint32_t room, bool frames, unsigned int index)
 {
 	return kept_head_bytes() + (uint64_t)index * kept_bytes(room, frames);
 }
 
 /*
- * The process that adds messages holds this lock. Locks of open files end with the last descriptor
- * of them, also when a process is killed.
+ * The lock of the process that adds messages: an open file description lock, which ends with the
+ * last descriptor of the file, also when the process is killed.
  */
 static struct flock kept_lock(void)
 {
@@ -165,7 +165,7 @@ static bool make_directory(const char *name)
 	return made;
 }
 
-/* Whether the name is still that of the open file, which another process may have replaced. */
+/* Whether the open file still has this name: another process may have replaced it. */
 static bool is_named(int fd, const char *name)
 {
 	struct stat opened, named;
@@ -175,8 +175,8 @@ static bool is_named(int fd, const char *name)
 }
 
 /*
- * Puts the file of an ended process aside, if it has messages: they may tell why it has ended.
- * Returns false if its process runs, or on an error.
+ * Renames the file of an ended process if it has messages, which may tell why the process ended, or
+ * else deletes it. Returns false if the process is alive, or on an error.
  */
 static bool put_aside(const char *name, uint32_t *pid)
 {
@@ -218,7 +218,7 @@ static bool create_ring(struct kept *kept)
 	kept->fd = open(kept->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (kept->fd < 0 || !lock(kept->fd))
 		return false;
-	/* Another process that has just started may have taken it for that of an ended one. */
+	/* A process that started at the same time may have put the new file aside. */
 	if (!is_named(kept->fd, kept->name)) {
 		errno = EAGAIN;
 		return false;
@@ -273,7 +273,7 @@ static void put_words(struct kept_slot *slot, size_t at, const void *from, size_
 		__atomic_store_n(to + i, ((const kept_word *)from)[i], __ATOMIC_RELEASE);
 }
 
-/* Only what the message uses is written. */
+/* Writes only the part that the message uses. */
 static void put_entry(struct kept_slot *slot, const struct record_entry *entry, uint32_t port)
 {
 	kept_word head[KEPT_BYTES_AT / sizeof(kept_word)];
@@ -345,7 +345,7 @@ void kept_close(struct kept *kept, bool remove)
 {
 	char old[KEPT_NAME];
 
-	/* Not the file of a process that has replaced this one. */
+	/* Not if another process has replaced the file. */
 	if (remove && is_named(kept->fd, kept->name))
 		unlink(kept->name);
 	if (remove && kept->head && kept_old_name(old, kept->name))
@@ -374,7 +374,7 @@ static void get_words(const struct kept_slot *slot, size_t at, void *to, size_t 
 		((kept_word *)to)[i] = __atomic_load_n(from + i, __ATOMIC_ACQUIRE);
 }
 
-/* Returns whether the lengths are those of a slot; they may be anything while it is written. */
+/* Returns false if a length is invalid, which it may be while the slot is being written. */
 static bool get_entry(const struct kept_slot *slot, bool frames, struct record_entry *entry)
 {
 	get_words(slot, 0, entry, KEPT_BYTES_AT);
@@ -387,8 +387,8 @@ static bool get_entry(const struct kept_slot *slot, bool frames, struct record_e
 }
 
 /*
- * A slot that is written meanwhile has a newer message, and is left out. Returns 1, 0 without a
- * message, or -ENOMEM.
+ * Copies a slot. One that is overwritten meanwhile has a newer message, and is skipped. Returns 1;
+ * 0 without a message; or -ENOMEM.
  */
 static int take_slot(const struct kept_slot *slot, bool frames, uint32_t port, struct taken *taken)
 {
@@ -411,7 +411,7 @@ static int by_number(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* Takes the messages of a port, behind *count others. */
+/* Appends the messages of a port to *count others. */
 static int take_area(const struct kept_area *area, const struct kept_head *head, uint32_t port,
 		     struct taken **all, size_t *count)
 {
@@ -429,7 +429,7 @@ static int take_area(const struct kept_area *area, const struct kept_head *head,
 	return ret < 0 ? ret : 0;
 }
 
-/* Puts the messages in order; those that are not copied are freed. */
+/* Sorts the messages into the copy; frees them without memory for it. */
 static int copy_entries(struct kept_copy *copy, struct taken *all, size_t count)
 {
 	copy->entries = calloc(count + 1, sizeof(*copy->entries));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The last messages of each port, in a file in memory. One process adds messages; another one reads
- * them at any time, also when the first one was killed.
+ * The last messages of each port, in a file in memory. One process adds messages; others can read
+ * them at any time, also after that process was killed.
  */
 #ifndef CAPTURE_RECORDER_KEPT_H
 #define CAPTURE_RECORDER_KEPT_H
 
 #include "capture/format/entry.h"
 
-/* The most messages of a port, and the most ports. */
+/* Largest number of messages of a port, and of ports. */
 enum { KEPT_MAX = 100000, KEPT_PORTS = 256 };
 
 /* Length of the name of a file, with its end. */
@@ -24,45 +24,44 @@ struct kept;
  */
 bool kept_name(char *name);
 
-/* kept_old_name() - likewise, of the process before; false: the name is too long */
+/* kept_old_name() - likewise, of the previous process; false: the name is too long */
 bool kept_old_name(char *old, const char *name);
 
-/* kept_bytes() - memory for each port, if so many messages are kept, with frames or without */
+/* kept_bytes() - memory per port for @room messages, with or without frames */
 size_t kept_bytes(uint32_t room, bool frames);
 
 /*
- * kept_create() - begin to keep messages; the file of an ended process gets its old name
+ * kept_create() - create the file; that of an ended process is renamed to kept_old_name()
  * @name: of the file; its directory is created
  * @room: how many messages of each port are kept: 1 to KEPT_MAX
- * @frames: with frames of trunks, for which there has to be more room
- * @why: what is wrong, of why_len bytes
+ * @frames: with frames of trunks, which need larger slots
+ * @why: error message, of why_len bytes
  *
- * Return: NULL on an error, such as a process that keeps messages there already
+ * Return: NULL on an error, for example if another process keeps messages there
  */
 struct kept *kept_create(const char *name, uint32_t room, bool frames, char *why, size_t why_len);
 
 /*
- * kept_add() - keep a message; the oldest one of its port is given up if there is no room
- * @ports: @n_ports ports of the recording; the number of drops of each is kept, too
+ * kept_add() - add a message, in place of the oldest one of its port if there is no room
+ * @ports: @n_ports ports of the recording; their drops are stored, too
  *
- * Return: 0, or a negative errno: there is no memory for this port, whose next messages are left
- * out without an error; -EINVAL: a frame, without @frames
+ * Return: 0; -EINVAL: a frame, without @frames; another negative errno: there is no memory for the
+ * port, whose further messages are ignored
  */
 int kept_add(struct kept *kept, const struct record_port *ports, unsigned int n_ports,
 	     const struct record_entry *entry);
 
-/* kept_drops() - note the drops of the ports; as for kept_add() */
+/* kept_drops() - store the drops of the ports, as kept_add() */
 void kept_drops(struct kept *kept, const struct record_port *ports, unsigned int n_ports);
 
-/* kept_close() - end; remove: the messages are given up, old ones too; otherwise they stay */
+/* kept_close() - close the file; remove: delete it and the old one */
 void kept_close(struct kept *kept, bool remove);
 
 /*
- * struct kept_copy - what is kept
- * @room: how many messages of each port are kept
- * @pid: the process that keeps them; 0: it has ended
- * @entries: @count messages in the order in which they were added, for stored_get(); their port is
- *	an index of @ports
+ * struct kept_copy - a copy of the file
+ * @room: number of messages of each port that are kept
+ * @pid: the process that adds messages; 0: it has ended
+ * @entries: @count messages in their order, for stored_get(); their port is an index of @ports
  */
 struct kept_copy {
 	uint32_t room;
@@ -74,17 +73,17 @@ struct kept_copy {
 };
 
 /*
- * kept_read() - copy what is kept
+ * kept_read() - copy the file
  *
- * Return: 0, or a negative errno and @why: -ENOENT: nothing is kept. kept_free() frees the copy.
+ * Return: 0, or a negative errno and @why: -ENOENT: there is no file. kept_free() frees the copy.
  */
 int kept_read(const char *name, struct kept_copy *copy, char *why, size_t why_len);
 
 /*
- * kept_join() - add the messages of another copy
- * @copy: takes the messages of @later behind its own ones; a port of both has both their drops
+ * kept_join() - append the messages of another copy
+ * @copy: gets the messages of @later; drops of common ports are added
  *
- * Return: 0, or -ENOMEM: nothing is changed
+ * Return: 0, or -ENOMEM without a change
  */
 int kept_join(struct kept_copy *copy, struct kept_copy *later);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Live recording. A message waits for the notifications that tie it to an id, in the order in which
- * messages passed; a notification that is told waits for the messages before it.
+ * Live recording. Messages are delayed until the notifications about them have arrived, and keep
+ * their order. A notification is reported after the messages before it were recorded.
  */
 #include "capture/recorder/live.h"
 
@@ -21,30 +21,30 @@
 #include "tool/core/tool.h"
 
 /*
- * How long a message waits for its ties, and how many may wait. The module tells in a worker, which
- * a busy host runs late.
+ * Delay of a message, and most messages that are delayed. The module sends notifications from a
+ * worker, which runs late on a busy host.
  */
 #define WAIT_NS		500000000ULL
 #define WAITING		65536
 
-/* An operation or event this long after a message is one of it. */
+/* An operation or event belongs to a message if it follows within this time. */
 #define WITHIN_NS	100000000ULL
 
-/* How long it sleeps while some wait, so that one wake-up serves many. */
+/* Polling interval while messages are delayed, so that one wake-up serves many. */
 #define NAP_NS		20000000ULL
 
 #define SECOND_NS	1000000000ULL
 
-/* struct message - a message that waits; @since: when it passed, CLOCK_MONOTONIC in nanoseconds */
+/* struct message - a delayed message; @since: its time, CLOCK_MONOTONIC in nanoseconds */
 struct message {
 	uint64_t since;
 	struct record_entry *stored;
 };
 
 /*
- * struct notice - a notification that waits to be told
- * @since: when it was received, as of a message
- * @told: its number for ties
+ * struct notice - a delayed notification
+ * @since: when it was received, CLOCK_MONOTONIC in nanoseconds
+ * @told: its number in correlate.h
  */
 struct notice {
 	uint64_t since;
@@ -57,9 +57,9 @@ static void (*teller)(struct json_object *notification);
 static int64_t ahead;
 
 static struct message waiting[WAITING];
-static unsigned long first, last;	/* numbers of messages that wait */
+static unsigned long first, last;	/* numbers of delayed messages */
 
-/* Notifications of messages of this time were lost, CLOCK_MONOTONIC in nanoseconds. */
+/* Period in which notifications were lost, CLOCK_MONOTONIC in nanoseconds. */
 static uint64_t unsure_from, unsure_until, heard_all;
 
 static struct notice *notices, **notices_end = &notices;
@@ -80,7 +80,7 @@ static uint64_t now(clockid_t clock)
 	return time.tv_sec * SECOND_NS + time.tv_nsec;
 }
 
-/* @since: when it passed, as of struct message */
+/* @since: as of struct message */
 static void record(struct record_entry *entry, uint64_t since)
 {
 	unsigned long told = correlate_apply(entry, WITHIN_NS);
@@ -104,7 +104,7 @@ static void tell(struct notice *notice)
 	free(notice);
 }
 
-/* Records the messages that have waited since this time, and tells what happened until then. */
+/* Records the messages, and reports the notifications, up to this time. */
 static void record_since(uint64_t time)
 {
 	while (first < last && waiting[first % WAITING].since <= time && !sink_is_full()) {
@@ -130,7 +130,7 @@ static void take_message(const struct wire_message *message)
 	struct message *taken = &waiting[last % WAITING];
 	static struct record_entry entry;
 
-	/* Without room for another one, the oldest message waits no longer. */
+	/* Without room, the oldest message is recorded early. */
 	if (last - first == WAITING)
 		record_since(waiting[first % WAITING].since);
 	if (sink_is_full() || last - first == WAITING ||
@@ -143,7 +143,7 @@ static void take_message(const struct wire_message *message)
 	last++;
 }
 
-/* The time of day may have been set since the last messages. */
+/* Reads the offset of CLOCK_REALTIME each time, as the clock may have been set. */
 static void take_messages(void)
 {
 	ahead = now(CLOCK_REALTIME) - now(CLOCK_MONOTONIC);
@@ -169,7 +169,7 @@ static void take_notification(struct nlmsghdr *nlh, struct nlattr **attrs, void 
 	notices_end = &notice->next;
 }
 
-/* Signals come only while wait_for() waits, so that none is missed before. */
+/* Signals are only unblocked in wait_for(), so that none is missed before. */
 static void catch_signals(sigset_t *waits)
 {
 	const struct sigaction action = { .sa_handler = interrupt };
@@ -184,11 +184,11 @@ static void catch_signals(sigset_t *waits)
 		sigdelset(waits, ends[i]);
 		sigaction(ends[i], &action, NULL);
 	}
-	/* sink_add() sees that the reader of what is printed is gone. */
+	/* sink_add() gets EPIPE when the reader of the output is gone. */
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* Sleeps until there is a message or notification; while some wait, a nap. */
+/* Sleeps until there is a message or notification; while some are delayed, for NAP_NS. */
 static void wait_for(struct pollfd *fds, nfds_t count, const sigset_t *waits)
 {
 	const struct timespec nap = { .tv_nsec = NAP_NS };
@@ -199,10 +199,10 @@ static void wait_for(struct pollfd *fds, nfds_t count, const sigset_t *waits)
 }
 
 /*
- * Takes the notifications that there are. Returns false if the module was unloaded.
+ * Reads all pending notifications. Returns false if the module was unloaded.
  *
- * After a loss, the connections that there are still are learned again. Those that have ended
- * meanwhile are not known.
+ * After a loss, the existing connections are read again; those that have ended meanwhile stay
+ * unknown.
  */
 static bool take_notifications(struct client_monitor *monitor)
 {
@@ -229,14 +229,14 @@ static bool run(struct client_monitor *monitor, const sigset_t *waits)
 
 	while (loaded && !interrupted && !sink_is_full()) {
 		wait_for(fds, COUNT(fds), waits);
-		/* Of messages that are older, all that was told in time is taken next. */
+		/* First: afterwards all notifications about messages up to this time were read. */
 		before = now(CLOCK_MONOTONIC) - WAIT_NS;
 		loaded = take_notifications(monitor);
 		take_messages();
 		record_since(before);
 		sink_note_drops(first == last);
 	}
-	/* The ties of the last messages; on a busy host, there are always more notifications. */
+	/* Waits for notifications about the last messages; a busy host always has more of them. */
 	take_messages();
 	for (uint64_t end = now(CLOCK_MONOTONIC) + WAIT_NS;
 	     loaded && !sink_is_full() && now(CLOCK_MONOTONIC) < end;)

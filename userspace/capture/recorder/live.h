@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Records the messages of this host while they pass. */
+/* Live recording of the messages of this host. */
 #ifndef CAPTURE_RECORDER_LIVE_H
 #define CAPTURE_RECORDER_LIVE_H
 
@@ -8,7 +8,7 @@
 #include "capture/format/options.h"
 
 /*
- * live_record() - record until the count is reached, or SIGINT or SIGTERM comes
+ * live_record() - record until the count is reached, or SIGINT or SIGTERM arrives
  * @wanted: what, and to which file; without one, or with @wanted->text, messages are printed. With
  *	    @wanted->keep they are kept in memory instead
  *
@@ -17,11 +17,11 @@
 void live_record(const struct record_options *wanted);
 
 /*
- * live_monitor() - record to a file, and tell what happens, until SIGINT or SIGTERM comes
- * @wanted: what, and to which file
- * @tell: called for each notification, in order, after the messages before it were written. Its
- *	  member "packet" is the number of the message that belongs to it; if it is a failure that
- *	  has none, "after_packet" is the last one of its connection. @tell frees it
+ * live_monitor() - record to a file, and report notifications, until SIGINT or SIGTERM arrives
+ * @wanted: what to record, and the file
+ * @tell: called for each notification, in order, after the messages before it were written; frees
+ *	  it. Its member "packet" is the number of its message; a failure without one has
+ *	  "after_packet", the last message of the connection
  *
  * As live_record(). When the module is unloaded, the process ends with TOOL_MODULE.
  */

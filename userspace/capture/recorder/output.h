@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A capture that is written on this host: only its owner may read it. */
+/* A capture file of this host, which only its owner may read. */
 #ifndef CAPTURE_RECORDER_OUTPUT_H
 #define CAPTURE_RECORDER_OUTPUT_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Makes entries of messages: adds what only sysfs knows, such as partitions and LIDs. Messages that
- * ib_cm sends without a cm_id get the addresses of the last message of their transaction: answers
- * to messages of no connection and, after Linux 6.12, those that are not repeated.
+ * Converts messages to entries, with data from sysfs such as partitions and LIDs. Messages that
+ * ib_cm sends without a cm_id get the addresses of the last message of their transaction. These are
+ * answers to messages of no connection and, after Linux 6.12, messages that are not repeated.
  */
 #include "capture/recorder/ports.h"
 
@@ -20,16 +20,16 @@ enum { NETWORK_IB, NETWORK_ROCE_V1, NETWORK_IPV4, NETWORK_IPV6 };
 
 enum { IPV4_LEN = 20, PROTOCOL_UDP = 17 };
 
-/* Rows of the table of partitions in which that of a trunk is looked for. */
+/* Number of rows of the partition table that are searched for that of a trunk. */
 enum { TABLE = 128 };
 
-/* Messages whose addresses are kept for others; enough for those of some milliseconds. */
+/* Number of messages whose addresses are remembered: those of some milliseconds. */
 enum { ADDRESSES = 512 };
 
-/* P_Keys that are kept of a port. */
+/* Number of P_Keys that are cached per port. */
 enum { PKEYS = 8 };
 
-/* For how long something is kept, as the subnet manager may change it, or a device be replaced. */
+/* Lifetime of cached values: the subnet manager may change them, or a device be replaced. */
 #define KNOWN_NS 1000000000ULL
 
 /*
@@ -267,7 +267,7 @@ static void note_addresses(const struct record_entry *entry)
 	memcpy(noted->mac, received ? entry->smac : entry->dmac, sizeof(noted->mac));
 }
 
-/* Those of the last message of the same transaction, such as the question of an answer. */
+/* The addresses of the last message of the same transaction, such as the request of an answer. */
 static const struct addresses *find_addresses(const struct record_entry *entry)
 {
 	for (unsigned int i = 1; i <= ADDRESSES; i++) {
@@ -306,7 +306,7 @@ bool ports_entry(const struct wire_message *message, int64_t ahead, struct recor
 	info = &infos[port - ports];
 	if (message->time >= info->until)
 		learn_port(port - ports, message->time);
-	/* What a message does not use is not cleared: it is much longer. */
+	/* Only the part before the bytes is cleared, as the rest is much longer. */
 	memset(entry, 0, offsetof(struct record_entry, bytes));
 	entry->time = message->time + ahead;
 	entry->port = port - ports;

@@ -9,7 +9,7 @@
 enum { PORTS_MAX = 256 };
 
 /*
- * ports_entry() - make an entry of a message
+ * ports_entry() - convert a message to an entry
  * @ahead: nanoseconds by which CLOCK_REALTIME is ahead of CLOCK_MONOTONIC
  *
  * A port that is new is added. Return: false: there are too many ports

@@ -38,7 +38,7 @@ static void write_all(struct output *to, const struct kept_copy *copy)
 	     strerror(-ret));
 }
 
-/* What an ended process has kept, and what is kept now, if there is either. */
+/* Reads the messages of an ended process, and those of the current one. */
 static int read_both(const char *name, struct kept_copy *copy, size_t *n_old, char *why,
 		     size_t why_len)
 {

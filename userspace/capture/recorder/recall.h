@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Writes to a file what rdma-cm-alt record --keep has kept. */
+/* Writes the messages of rdma-cm-alt record --keep to a file. */
 #ifndef CAPTURE_RECORDER_RECALL_H
 #define CAPTURE_RECORDER_RECALL_H
 
 #include <stdbool.h>
 
-/* recall_possible() - whether messages of this network namespace are kept, as far as one may see */
+/* recall_possible() - whether messages are kept, and visible, for this network namespace */
 bool recall_possible(void);
 
 /*

@@ -65,7 +65,7 @@ static void print(const struct record_port *port, const struct record_entry *ent
 	if (!fflush(stdout) && !ferror(stdout))
 		return;
 	ret = errno;
-	/* The reader has read enough, which is no error; what it did not read is given up. */
+	/* Not an error if the reader has closed the pipe; the rest of the output is discarded. */
 	unread = ret == EPIPE && freopen("/dev/null", "w", stdout);
 	if (unread)
 		return;
@@ -73,7 +73,7 @@ static void print(const struct record_port *port, const struct record_entry *ent
 	fail(TOOL_ERROR, "what is recorded cannot be printed: %s", strerror(ret));
 }
 
-/* Messages of other ports are kept on. */
+/* Messages of other ports are still kept. */
 static void keep(const struct record_port *ports, unsigned int count,
 		 const struct record_entry *entry)
 {

@@ -9,19 +9,19 @@
 void sink_open(const struct record_options *wanted);
 
 /*
- * sink_add() - take a message, if it is wanted
- * @entry: the message; what is not wanted of it is removed
- * @unsure: it was marked stock, but its notifications may have been lost: it is taken for one of
+ * sink_add() - write a message if it passes the filters
+ * @entry: the message; private data are removed unless wanted
+ * @unsure: it was marked stock, but its notifications may have been lost: it is treated as one of
  *	    ours, and counted
  *
- * Return: its number, from 1; 0: it is not wanted
+ * Return: its number, from 1; 0: it was not written
  */
 unsigned long sink_add(struct record_entry *entry, bool unsure);
 
 /* sink_is_full() - whether no more messages are wanted, or the reader of the output is gone */
 bool sink_is_full(void);
 
-/* sink_note_drops() - note drops in the ring once a second; idle: there may be no more for long */
+/* sink_note_drops() - store drops in the ring: once a second, or at once if idle */
 void sink_note_drops(bool idle);
 
 /*

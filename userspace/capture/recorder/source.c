@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Loads the BPF program, and reads what it hands over. */
+/* Loads the BPF program, and reads its ring buffer. */
 #include "capture/recorder/source.h"
 
 #include "tool/core/tool.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Where messages come from: a BPF program at tracepoints of ib_mad and of the module. */
+/* The source of messages: a BPF program at tracepoints of ib_mad and of the module. */
 #ifndef CAPTURE_RECORDER_SOURCE_H
 #define CAPTURE_RECORDER_SOURCE_H
 
@@ -8,21 +8,21 @@
 #include "capture/recorder/wire.h"
 
 /*
- * source_open() - begin to take messages; errors end the process with a message
- * @trunks: frames of trunks, too
- * @kilobytes: of the buffer for messages that are not read yet; 0: SOURCE_KILOBYTES
+ * source_open() - load and attach the program; errors end the process with a message
+ * @trunks: also frames of trunks
+ * @kilobytes: size of the buffer for unread messages; 0: SOURCE_KILOBYTES
  * @take: called by source_read()
  */
 void source_open(bool trunks, unsigned int kilobytes,
 		 void (*take)(const struct wire_message *message));
 
-/* Of the buffer: the size when none is given, and the largest one. */
+/* Default size of the buffer, and the largest one. */
 enum { SOURCE_KILOBYTES = 1024, SOURCE_KILOBYTES_MAX = 1 << 20 };
 
 /* source_fd() - a descriptor that can be read when there are messages */
 int source_fd(void);
 
-/* source_read() - take the messages that there are */
+/* source_read() - read all pending messages */
 void source_read(void);
 
 /* source_drops() - set the drops of all ports, as counted since source_open() */

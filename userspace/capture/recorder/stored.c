@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Stores messages. Most are MADs without ties of records, which are much shorter than frames. */
+/* Most messages are MADs, which are much shorter than frames. */
 #include "capture/recorder/stored.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@ enum {
 	TIES_AT = offsetof(struct record_entry, ties),
 };
 
-/* How much of an entry is used, from its beginning. */
+/* Length of the used part of an entry. */
 static size_t used(const struct record_entry *entry)
 {
 	return entry->n_ties ? TIES_AT + entry->n_ties * sizeof(entry->ties[0]) :

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Messages that wait, or that were kept: of each only what it uses of the longest one. */
+/* Messages in memory, without the unused part of a struct record_entry. */
 #ifndef CAPTURE_RECORDER_STORED_H
 #define CAPTURE_RECORDER_STORED_H
 
@@ -9,7 +9,7 @@
  * stored_new() - store a message
  * @entry: its len and n_ties are within their arrays
  *
- * Return: for free(); NULL: there is no memory. What precedes its bytes may be used as it is.
+ * Return: for free(); NULL: there is no memory. Members before its bytes can be used directly.
  */
 struct record_entry *stored_new(const struct record_entry *entry);
 

@@ -11,7 +11,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
-/* GPL: helpers that read the memory of the kernel are for such programs only. */
+/* The helpers that read kernel memory require a GPL-compatible license. */
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum { CM_CLASS = 0x07, PORTS = 256, AH_GRH = 1, NO_POINTER = 4096 };
@@ -137,7 +137,7 @@ static void count_drop(const struct wire_port *port)
 	}
 }
 
-/* Returns a message with room for so many bytes, and the rest cleared; NULL: there is no room. */
+/* Returns a message with room for so many bytes, and zeroed members; NULL: there is no room. */
 static __always_inline struct wire_message *begin(const struct wire_port *port, __u8 kind, __u8 way,
 						  __u64 most)
 {
@@ -262,7 +262,7 @@ int receive_mad(struct bpf_raw_tracepoint_args *ctx)
 	message->path_bits = BPF_CORE_READ(wc, dlid_path_bits);
 	flags = BPF_CORE_READ(wc, wc_flags);
 	message->grh_valid = flags & WC_GRH;
-	/* Drivers leave out what their hardware does not tell. */
+	/* Drivers leave out what their hardware does not report. */
 	message->gid_type = flags & WC_NETWORK_TYPE ? BPF_CORE_READ(wc, network_hdr_type) :
 						      WIRE_GID_TYPE_UNKNOWN;
 	if (flags & WC_SMAC)

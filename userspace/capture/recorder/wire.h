@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the BPF program hands over for each message; also included by the program. */
+/* Interface between the BPF program and the recorder. */
 #ifndef CAPTURE_RECORDER_WIRE_H
 #define CAPTURE_RECORDER_WIRE_H
 
@@ -16,7 +16,7 @@ enum { WIRE_SENT, WIRE_SENT_AGAIN, WIRE_RECEIVED };
 /* Kinds, as enum record_kind. */
 enum { WIRE_CM, WIRE_TRUNK };
 
-/* The completion of a received message has no type of its network header. */
+/* The completion of a received message does not have the type of the network header. */
 #define WIRE_GID_TYPE_UNKNOWN 0xff
 
 /* struct wire_port - a port; padding is zero, as it is the key of the map of drops */
@@ -39,7 +39,7 @@ struct wire_port {
  * @qpn: local QP
  * @peer_qpn: QP of the peer
  * @len: of the message
- * @bytes: the message; of a MAD, only WIRE_MAD bytes of them are handed over
+ * @bytes: the message; only WIRE_MAD bytes are passed for a MAD
  */
 struct wire_message {
 	__u64 time;

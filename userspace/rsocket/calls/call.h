@@ -18,7 +18,7 @@
 struct rcl_sock *rcl_call_enter(int fd, const char *call);
 
 /**
- * rcl_call_leave - end of rcl_call_enter()
+ * rcl_call_leave - unlock and release the socket of a call
  * @sock: the socket
  * @ret: the result of the call, or a negative errno
  * @call: name of the call

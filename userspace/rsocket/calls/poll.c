@@ -2,9 +2,9 @@
 /*
  * rpoll() and rselect(): waiting for rsockets and other descriptors.
  *
- * A thread that waits is a waiter of each rsocket, so that another thread that handles a completion
- * of one wakes it; and it polls the completion channels, in case no other thread does. librspreload
- * replaces poll(), select() and the epoll calls by ours, so none of them is used here.
+ * A waiting thread is a waiter of each rsocket, so that another thread that handles a completion of
+ * one wakes it. It also polls the completion channels, in case no other thread does. poll(),
+ * select() and the epoll calls are not used here, because librspreload replaces them.
  *
  * Locking: rcl_sock.lock of one rsocket at a time.
  */
@@ -23,10 +23,10 @@
 #define US_PER_MS 1000
 #define US_PER_S 1000000
 
-/* Descriptors for which no memory is allocated. */
+/* Up to this number of descriptors, no memory is allocated. */
 #define FEW 8
 
-/* What is known of each descriptor of a call. @closed: it is a socket of the parent process. */
+/* A descriptor of a call. @closed: it is a copy of a socket of the parent process. */
 struct entry {
 	struct rcl_sock *sock;
 	bool closed;
@@ -51,7 +51,7 @@ static short look_at(struct rcl_sock *sock, short events)
 	return ready;
 }
 
-/* Looks at all rsockets; returns the number of those that are ready. */
+/* Gets the events of all rsockets; returns the number of those that are ready. */
 static int look_at_sockets(struct call *call)
 {
 	int ready = 0;
@@ -68,7 +68,7 @@ static int look_at_sockets(struct call *call)
 	return ready;
 }
 
-/* What the kernel is asked about what is no rsocket: it says POLLNVAL to one of the parent. */
+/* The entry for the kernel. For sockets of the parent an invalid one, which gives POLLNVAL. */
 static struct pollfd for_kernel(const struct call *call, nfds_t i)
 {
 	struct pollfd pfd = call->fds[i];
@@ -78,7 +78,7 @@ static struct pollfd for_kernel(const struct call *call, nfds_t i)
 	return pfd;
 }
 
-/* Adds what the kernel says of the other descriptors, as of now. */
+/* Gets the events of the other descriptors from the kernel, without waiting. */
 static int look_at_others(struct call *call)
 {
 	int ready = 0, ret;
@@ -108,7 +108,7 @@ static int look_at_all(struct call *call)
 	return others < 0 ? others : sockets + others;
 }
 
-/* Without sleeping, as the answer of a peer may be under way. */
+/* Polls for a short time without sleeping: the answer of a peer may arrive soon. */
 static bool look_for_a_while(struct call *call, int64_t end)
 {
 	while (rcl_now_ns() < end) {
@@ -155,7 +155,7 @@ static void unwatch(struct call *call)
 	}
 }
 
-/* Arms all rsockets, and looks again; returns the number of those that are ready. */
+/* Arms all rsockets and gets their events; returns the number of those that are ready. */
 static int arm(struct call *call)
 {
 	int ready = 0;
@@ -210,7 +210,7 @@ static void free_room(struct call *call)
 	free(call->kernel);
 }
 
-/* The thread is cancelled in its sleep. */
+/* Called if the thread is cancelled while it sleeps. */
 static void give_back(void *arg)
 {
 	struct call *call = arg;
@@ -234,7 +234,7 @@ static int wait_for_any(struct call *call, int64_t deadline)
 				break;
 			drain(call);
 		}
-		/* Another thread may have taken what was there. */
+		/* Another thread may have handled the event. */
 		ret = look_at_all(call);
 	}
 	return ret;
@@ -242,7 +242,7 @@ static int wait_for_any(struct call *call, int64_t deadline)
 
 static int poll_sockets(struct call *call, int timeout)
 {
-	/* A thread mostly waits for the same peers. */
+	/* Per thread, since a thread usually waits for the same peers. */
 	static __thread struct rcl_spin spin;
 	int64_t begin = rcl_now_ns(), deadline = rcl_deadline(timeout);
 	int ret = look_at_all(call);
@@ -266,7 +266,7 @@ static void find_sockets(struct call *call)
 	for (i = 0; i < call->count; i++) {
 		struct rcl_sock *sock = rcl_sock_get(call->fds[i].fd);
 
-		/* The kernel can poll a repoll. */
+		/* A repoll is an epoll instance, which the kernel can poll. */
 		if (sock && sock->type == RCL_REPOLL) {
 			rcl_sock_put(sock);
 			sock = NULL;

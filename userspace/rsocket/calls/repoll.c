@@ -2,10 +2,10 @@
 /*
  * repoll_create() and repoll_ctl(): epoll for rsockets and other descriptors.
  *
- * The descriptor is an epoll instance of the kernel, with the other descriptors, the completion
- * channels of the rsockets, and an eventfd. An rsocket that may be ready is in a list: when it is
- * added, when its channel tells something, and when another thread has handled completions.
- * repoll_wait() looks at those in the list alone.
+ * The descriptor is an epoll instance of the kernel. It contains the other descriptors, the
+ * completion channels of the rsockets, and an eventfd. A list has the rsockets that may be ready:
+ * an rsocket is put into it when it is added, when its channel is readable, and when another thread
+ * has handled completions. repoll_wait() checks the rsockets in the list only.
  *
  * Locking: rcl_repoll.lock for the items and the list; it is taken under the lock of a socket.
  */
@@ -26,7 +26,7 @@
 
 int rcl_repoll_control(const struct rcl_repoll *poll, int op, int fd, struct epoll_event *event)
 {
-	/* librspreload replaces epoll_ctl(). */
+	/* Not epoll_ctl(), which librspreload replaces. */
 	return syscall(SYS_epoll_ctl, poll->sock.fd, op, fd, event) ? rcl_errno() : 0;
 }
 
@@ -69,7 +69,7 @@ static void wake(struct rcl_waiter *waiter)
 	pthread_mutex_unlock(&item->owner->lock);
 }
 
-/* The rsocket was closed: the item is as good as removed. */
+/* The rsocket was closed: the item reports nothing any more. */
 static void gone(struct rcl_waiter *waiter)
 {
 	struct rcl_item *item = (struct rcl_item *)(void *)waiter;
@@ -99,7 +99,7 @@ static void end_repoll(struct rcl_sock *sock)
 	(void)sock;
 }
 
-/* Frees an item that this thread has taken out of the table; nothing is locked. */
+/* Frees an item that this thread has removed from the table; called unlocked. */
 static void drop(struct rcl_repoll *poll, struct rcl_item *item)
 {
 	struct rcl_sock *sock;
@@ -109,7 +109,7 @@ static void drop(struct rcl_repoll *poll, struct rcl_item *item)
 	pthread_mutex_unlock(&poll->lock);
 	if (sock) {
 		pthread_mutex_lock(&sock->lock);
-		/* It may have been closed meanwhile. */
+		/* The rsocket may have been closed meanwhile. */
 		if (item->sock)
 			rcl_sock_unwatch(&item->waiter);
 		if (item->channel >= 0)
@@ -216,8 +216,8 @@ static int add_kernel(struct rcl_repoll *poll, struct rcl_item *item)
 }
 
 /*
- * Puts an item in the place of its descriptor. An item that is there already is left of a
- * descriptor that was closed, unless it is of this rsocket, or the kernel says that it has it.
+ * Puts an item into the table. An old item with the same number is left from a descriptor that was
+ * closed, unless its rsocket still exists or the epoll instance still has the descriptor.
  */
 static int place(struct rcl_repoll *poll, struct rcl_item *item)
 {
@@ -246,10 +246,10 @@ static int add(struct rcl_repoll *poll, int fd, struct rcl_sock *sock,
 	struct rcl_item *item;
 	int ret;
 
-	/* An item has no reference, so it must hear of the end of its rsocket. */
+	/* An item has no reference of its rsocket: it must be a waiter before rclose(). */
 	if (sock && sock->gone)
 		return -EBADF;
-	/* The table has a place for each number up to the highest one. */
+	/* The table grows up to the highest number, so invalid ones are refused first. */
 	if (!sock && fcntl(fd, F_GETFD) < 0)
 		return -EBADF;
 	item = calloc(1, sizeof(*item));
@@ -300,7 +300,7 @@ static int remove_fd(struct rcl_repoll *poll, int fd)
 	item = rcl_repoll_find(poll, fd);
 	if (item && !item->is_socket)
 		ret = rcl_repoll_control(poll, EPOLL_CTL_DEL, fd, NULL);
-	/* Another thread may remove it, too: one of them finds it. */
+	/* NULL if another thread has removed the item first. */
 	if (item)
 		poll->items[fd] = NULL;
 	pthread_mutex_unlock(&poll->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What repoll_create() makes: an epoll instance, and the rsockets in it. */
+/* A repoll instance of repoll_create(): an epoll instance, and the rsockets in it. */
 #ifndef RCL_RSOCKET_REPOLL_H
 #define RCL_RSOCKET_REPOLL_H
 
@@ -14,13 +14,13 @@
  * struct rcl_item - a descriptor in a repoll
  * @waiter: of @sock
  * @owner: the repoll
- * @is_socket: it was an rsocket when it was added
+ * @is_socket: the descriptor was an rsocket when it was added
  * @sock: the rsocket; NULL: another descriptor, or the rsocket was closed
  * @fd: the descriptor
- * @generation: tells an event of the kernel for this item from one for an earlier @fd
+ * @generation: distinguishes events of the kernel for this item from those for an earlier @fd
  * @event: as of repoll_ctl()
- * @channel: descriptor in the epoll instance that tells changes of @sock; -1: none
- * @disabled: EPOLLONESHOT was told
+ * @channel: descriptor in the epoll instance that reports changes of @sock; -1: none
+ * @disabled: an event was reported with EPOLLONESHOT
  * @listed: it is in the list
  * @next: in the list
  */
@@ -39,11 +39,11 @@ struct rcl_item {
 };
 
 /**
- * struct rcl_repoll - what repoll_create() has made
+ * struct rcl_repoll - a repoll instance
  * @sock: for its descriptor, the epoll instance; the first member
- * @lock: protects what follows; taken under the lock of a socket
- * @wakeup: eventfd that wakes those who wait, also for the repoll itself with poll(2)
- * @signaled: @wakeup is readable; it is while there are items in the list
+ * @lock: protects the members below; taken under the lock of a socket
+ * @wakeup: eventfd that wakes waiting threads, also those that wait for the repoll by poll(2)
+ * @signaled: @wakeup is readable, which it is while the list has items
  * @items: by descriptor
  * @count: length of @items
  * @generation: of the item that was added last
@@ -75,12 +75,12 @@ struct rcl_repoll *rcl_repoll_get(int epfd, const char *call);
 struct rcl_item *rcl_repoll_find(const struct rcl_repoll *poll, int fd);
 
 /**
- * rcl_repoll_list - an item may be ready
- * @item: the item; its repoll is locked. Nothing happens if the item tells nothing more
+ * rcl_repoll_list - put an item that may be ready into the list
+ * @item: the item; its repoll is locked. Nothing happens if the item reports nothing any more
  */
 void rcl_repoll_list(struct rcl_item *item);
 
-/** rcl_repoll_unlist - an item is not ready; its repoll is locked */
+/** rcl_repoll_unlist - remove an item from the list; its repoll is locked */
 void rcl_repoll_unlist(struct rcl_item *item);
 
 /** rcl_repoll_control - epoll_ctl(2) on the epoll instance; 0 or a negative errno */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * repoll_wait(): looks at the rsockets that may be ready, and asks the kernel for the others.
+ * repoll_wait(): checks the rsockets in the list, and waits in the kernel for the others.
  *
- * An rsocket that is not ready leaves the list, and its channel is armed. One that is ready stays
- * in the list, for the next call, unless its events are told once (EPOLLET, EPOLLONESHOT).
+ * An rsocket that is not ready is armed and removed from the list. A ready one stays in the list
+ * for the next call, unless its events are reported once only (EPOLLET, EPOLLONESHOT).
  *
- * Locking: rcl_repoll.lock; not while an rsocket is locked by this file.
+ * Locking: rcl_repoll.lock, which is not taken here while an rsocket is locked.
  */
 #include <errno.h>
 #include <limits.h>
@@ -18,12 +18,12 @@
 #include "rsocket/calls/repoll.h"
 #include "rsocket/wait.h"
 
-/* Events that are taken from the kernel with one call. */
+/* Most events that are read from the kernel with one call. */
 #define BATCH 64
 
 #define NS_PER_MS 1000000LL
 
-/* What was copied of an item, which may be removed while its rsocket is looked at. */
+/* Copy of an item, which may be removed while its rsocket is being checked. */
 struct look {
 	struct rcl_sock *sock;
 	struct epoll_event event;
@@ -57,7 +57,7 @@ static bool take(struct rcl_repoll *poll, struct look *look)
 	return item;
 }
 
-/* Lets the kernel tell changes of an rsocket, whose channel there is only when it is connected. */
+/* Adds the channel of an rsocket to the epoll instance; it exists only after the connect. */
 static void follow_channel(struct rcl_repoll *poll, struct look *look)
 {
 	int channel = look->sock->ops->wait_fd(look->sock);
@@ -76,7 +76,7 @@ static void follow_channel(struct rcl_repoll *poll, struct look *look)
 	pthread_mutex_unlock(&poll->lock);
 }
 
-/* This thread has handled completions, which woke the item, too. */
+/* Removes an item that this thread itself has put into the list by handling completions. */
 static void forget_own_wake(struct rcl_repoll *poll, const struct look *look)
 {
 	struct rcl_item *item;
@@ -88,7 +88,7 @@ static void forget_own_wake(struct rcl_repoll *poll, const struct look *look)
 	pthread_mutex_unlock(&poll->lock);
 }
 
-/* The events of an rsocket now; if there are none, or they are told once, its channel is armed. */
+/* Gets the events of an rsocket. Arms it if there are none, or they are reported once only. */
 static uint32_t events_of(struct rcl_repoll *poll, struct look *look)
 {
 	struct rcl_sock *sock = look->sock;
@@ -104,7 +104,7 @@ static uint32_t events_of(struct rcl_repoll *poll, struct look *look)
 	return (uint16_t)ready;
 }
 
-/* After an item was told; false: it was removed or disabled meanwhile. */
+/* Updates an item after it was reported; false: it was removed or disabled meanwhile. */
 static bool told(struct rcl_repoll *poll, const struct look *look)
 {
 	struct rcl_item *item;
@@ -135,7 +135,7 @@ static unsigned int list_length(struct rcl_repoll *poll)
 	return length;
 }
 
-/* Tells the rsockets of the list that are ready; each is looked at once. */
+/* Reports the ready rsockets of the list; checks each of them once. */
 static int collect(struct rcl_repoll *poll, struct epoll_event *events, int most)
 {
 	unsigned int length = list_length(poll);
@@ -154,7 +154,7 @@ static int collect(struct rcl_repoll *poll, struct epoll_event *events, int most
 	return count;
 }
 
-/* The channel of an rsocket has an event: all that wait for it look at it. */
+/* The channel of an rsocket is readable: all of its waiters have to check it. */
 static void channel_told(struct rcl_sock *sock)
 {
 	pthread_mutex_lock(&sock->lock);
@@ -164,7 +164,7 @@ static void channel_told(struct rcl_sock *sock)
 	rcl_sock_put(sock);
 }
 
-/* An item that stays in the list, as it is ready, is told to those who poll the repoll, too. */
+/* An item that stays in the list, as it is ready, is reported to those who poll the repoll, too. */
 static void quiet(struct rcl_repoll *poll)
 {
 	eventfd_t value;
@@ -177,7 +177,7 @@ static void quiet(struct rcl_repoll *poll)
 	pthread_mutex_unlock(&poll->lock);
 }
 
-/* An event of the kernel; returns the number of events that are told. */
+/* Handles an event of the kernel; returns the number of events to report. */
 static int handle(struct rcl_repoll *poll, const struct epoll_event *event, struct epoll_event *out)
 {
 	struct rcl_sock *sock = NULL;
@@ -203,7 +203,7 @@ static int handle(struct rcl_repoll *poll, const struct epoll_event *event, stru
 	return count;
 }
 
-/* The thread is cancelled in its sleep: it has no events then. */
+/* Called if the thread is cancelled while it sleeps: no event is lost. */
 static void give_back(void *arg)
 {
 	rcl_sock_put(arg);
@@ -222,7 +222,7 @@ static int sleep_in_kernel(struct rcl_repoll *poll, struct epoll_event *events, 
 	return count < 0 ? rcl_errno() : count;
 }
 
-/* Waits for the kernel; returns the number of events that are told, or a negative errno. */
+/* Waits in the kernel; returns the number of events to report, or a negative errno. */
 static int ask_kernel(struct rcl_repoll *poll, struct epoll_event *events, int most, int timeout)
 {
 	struct epoll_event told[BATCH];

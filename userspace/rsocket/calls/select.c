@@ -57,7 +57,7 @@ static int leave(int fd, fd_set *set, bool ready)
 	return 0;
 }
 
-/* As select(2) sees the events of poll(2); returns the number of bits that are left. */
+/* Converts events of poll(2) to those of select(2); returns the number of bits that are set. */
 static int to_sets(const struct pollfd *fds, nfds_t count, fd_set *readfds, fd_set *writefds,
 		   fd_set *exceptfds)
 {
@@ -85,7 +85,7 @@ static bool has_invalid(const struct pollfd *fds, nfds_t count)
 	return false;
 }
 
-/* Milliseconds, rounded up; -1: for ever. */
+/* Milliseconds, rounded up; -1: no timeout. */
 static int timeout_ms(const struct timeval *timeout)
 {
 	long long ms;
@@ -96,7 +96,7 @@ static int timeout_ms(const struct timeval *timeout)
 	return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
-/* As with librdmacm, and unlike select(2), the timeout stays as it is. */
+/* As with librdmacm, and unlike select(2), the timeout is not changed. */
 RCL_EXPORT int rselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds,
 		       struct timeval *timeout)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Public calls that make, connect and end rsockets.
+ * Public calls that create, connect and close rsockets.
  *
  * Locking: rcl_sock.lock in each call.
  */
@@ -38,8 +38,8 @@ static int install(struct rcl_sock *sock)
 }
 
 /*
- * Without a connection manager there are no rsockets: librspreload makes a socket of TCP or UDP
- * then, as it does with librdmacm, and not one whose bind() and sendto() fail.
+ * Without a connection manager rsocket() fails, as with librdmacm: librspreload then creates a TCP
+ * or UDP socket instead of an rsocket whose bind() and sendto() fail.
  */
 static int look_for_cm(void)
 {
@@ -57,8 +57,8 @@ static int look_for_cm(void)
 }
 
 /*
- * The type has no flags, as with librdmacm: where they are refused, its librspreload makes a socket
- * of the kernel, for which accept4() is called.
+ * Flags in the type are refused, as by librdmacm, whose librspreload then creates a socket of the
+ * kernel, for which accept4() is called.
  */
 RCL_EXPORT int rsocket(int domain, int type, int protocol)
 {
@@ -97,7 +97,7 @@ RCL_EXPORT int rlisten(int socket, int backlog)
 	return (int)rcl_call_leave(sock, sock->ops->listen(sock, backlog), __func__);
 }
 
-/* An address for the program, as accept(2) and getsockname(2) give it: cut off to its buffer. */
+/* Copies an address to the program, truncated to its buffer as by accept(2) and getsockname(2). */
 static void put_name(const struct sockaddr_storage *from, struct sockaddr *addr, socklen_t *len)
 {
 	socklen_t real = rcl_addr_len((const struct sockaddr *)from);
@@ -128,7 +128,7 @@ RCL_EXPORT int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen)
 		return -1;
 	if (addr && addrlen)
 		put_peer(sock, addr, addrlen);
-	/* Another socket may have to end for the descriptor, so none is locked. */
+	/* Without a lock, as this may end another socket that had the descriptor. */
 	fd = install(sock);
 	return fd < 0 ? rcl_fail(fd, __func__, "no descriptor for a connection") : fd;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * rsetsockopt() and rgetsockopt(): the options of SOL_SOCKET that all types have; the others are
- * those of the type.
+ * rsetsockopt() and rgetsockopt(): the options of SOL_SOCKET that all types have. Others are
+ * handled by the type.
  *
  * Locking: rcl_sock.lock in each call.
  */
@@ -24,7 +24,7 @@
 #define MS_PER_S 1000LL
 #define US_PER_MS 1000LL
 
-/* Options that are numbers 0 and 1, which the type may use, and this file stores. */
+/* Boolean options that are stored here; the type may use them. */
 static const int flags[] = { SO_REUSEADDR, SO_KEEPALIVE, SO_OOBINLINE, SO_BROADCAST };
 
 static int flag_of(int name)
@@ -67,7 +67,7 @@ static int set_flag(struct rcl_sock *sock, int name, const void *value, socklen_
 	return ret;
 }
 
-/* As with TCP, the buffer has twice the size. It stays as it is once it exists. */
+/* As with TCP, the buffer has twice the size. It cannot be changed after it was created. */
 static int set_size(struct rcl_sock *sock, uint32_t *size, int name, const void *value,
 		    socklen_t len)
 {
@@ -98,7 +98,7 @@ static int set_time(uint32_t *ms, const void *value, socklen_t len)
 		*ms = 0;
 		return 0;
 	}
-	/* Less than a millisecond is not 0, which means for ever. */
+	/* Rounded up, as 0 means no timeout. */
 	all = time.tv_sec * MS_PER_S + (time.tv_usec + US_PER_MS - 1) / US_PER_MS;
 	*ms = (uint32_t)all;
 	return 0;
@@ -148,7 +148,7 @@ static int get_error(struct rcl_sock *sock, void *value, socklen_t *len)
 {
 	int ret;
 
-	/* What has come may be the end of the connection. */
+	/* Completions that were not handled yet may have ended the connection. */
 	sock->ops->look(sock, 0);
 	ret = rcl_value_put(value, len, sock->err);
 	if (!ret)

@@ -23,7 +23,7 @@
 #include "rsocket/size_option.h"
 #include "rsocket/wait.h"
 
-/* Time for sends that are under way when the socket is closed: they wait for no peer. */
+/* Time for sends in progress when the socket is closed; datagrams do not depend on the peer. */
 #define CLOSE_MS 1000
 
 static int bind_dgram(struct rcl_sock *sock, const struct sockaddr *addr, socklen_t len)
@@ -44,7 +44,7 @@ static int disconnect(struct rcl_dgram *d)
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
 
 	d->connected = false;
-	/* The kernel may take the port away. */
+	/* The kernel may release the port, which the destinations depend on. */
 	rcl_peer_free_all(d);
 	return connect(d->udp, &none, sizeof(none)) ? rcl_errno() : 0;
 }
@@ -66,7 +66,7 @@ static int connect_dgram(struct rcl_sock *sock, const struct sockaddr *addr, soc
 	ret = rcl_inet_take(&to, addr, len);
 	if (ret)
 		return ret;
-	/* First, as connect() cannot be undone: a port that the kernel has chosen would be lost. */
+	/* First, as connect() cannot be undone: a port chosen by the kernel would be lost. */
 	ret = rcl_peer_get(d, &to, &peer);
 	if (ret)
 		return ret;
@@ -91,7 +91,7 @@ static int no_accept(struct rcl_sock *sock, struct rcl_sock **out)
 	return -EOPNOTSUPP;
 }
 
-/* As with librdmacm, a socket that is not connected can be shut, too. */
+/* As with librdmacm, the socket need not be connected. */
 static int shutdown_dgram(struct rcl_sock *sock, int how)
 {
 	struct rcl_dgram *d = rcl_dgram_of(sock);
@@ -211,7 +211,7 @@ static struct rcl_sock *create(int family)
 	d->cm_task = d->udp_task;
 	d->tos = -1;
 	pthread_mutex_init(&d->gate, NULL);
-	rcl_peer_init(d);
+	TAILQ_INIT(&d->peers);
 	STAILQ_INIT(&d->queue);
 	return &d->sock;
 }
@@ -237,10 +237,10 @@ static void end(struct rcl_sock *sock)
 
 	d->closed = true;
 	rcl_sock_changed(sock);
-	/* Without the descriptor it could not be woken, and the caller makes another socket. */
+	/* Without a descriptor, the wait could not be woken and would delay a new socket. */
 	if (!sock->linger_s || sock->fd < 0)
 		return;
-	/* A signal does not make it lose what was sent. */
+	/* A signal does not end the wait, which would lose datagrams. */
 	while (rcl_dgram_wait(d, all_sent, NULL, true, deadline) == -EINTR)
 		;
 }

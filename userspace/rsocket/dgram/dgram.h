@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A datagram socket: its UDP socket, queue pairs and destinations, and what it has received. */
+/* A datagram socket: its UDP socket, queue pairs, destinations and received datagrams. */
 #ifndef RCL_RSOCKET_DGRAM_H
 #define RCL_RSOCKET_DGRAM_H
 
@@ -13,16 +13,16 @@
 #include "rsocket/sock.h"
 #include "rsocket/wait.h"
 
-/** RCL_LOCALS_MOST - local addresses from which a socket sends by RDMA */
+/** RCL_LOCALS_MOST - most local addresses from which a socket sends by RDMA */
 #define RCL_LOCALS_MOST 16
 
-/** RCL_PEERS_MOST - destinations that a socket knows; the one not used for longest is forgotten */
+/** RCL_PEERS_MOST - most destinations of a socket; the least recently used one is forgotten */
 #define RCL_PEERS_MOST 1024
 
-/** RCL_PEER_BUCKETS - of the table of destinations */
+/** RCL_PEER_BUCKETS - buckets of the hash table of destinations */
 #define RCL_PEER_BUCKETS 256
 
-/** RCL_RESOLVES_MOST - destinations whose way is being resolved at the same time */
+/** RCL_RESOLVES_MOST - most destinations whose way is resolved at the same time */
 #define RCL_RESOLVES_MOST 16
 
 struct rcl_local;
@@ -30,9 +30,9 @@ struct rcl_peer;
 struct rcl_way;
 
 /**
- * struct rcl_datagram - a datagram that was received
+ * struct rcl_datagram - a received datagram
  * @next: in the queue
- * @local: whose buffer it is in; NULL: it came by UDP, and is behind this struct
+ * @local: whose buffer holds it; NULL: it came over UDP and follows this struct
  * @slot: number of the buffer
  * @from: its sender
  * @data: the bytes
@@ -49,7 +49,7 @@ struct rcl_datagram {
 
 /**
  * struct rcl_local - a local address, its queue pair and buffers
- * @next: in the list of the socket; it stays there to the end of the socket
+ * @next: in the list of the socket, to the end of the socket
  * @addr: the address, and the port of the UDP socket
  * @id: of the connection manager
  * @comp: completion channel of both queues
@@ -58,16 +58,16 @@ struct rcl_datagram {
  * @mem: buffers of receives, and behind them those of sends
  * @pages: their memory
  * @mr: their memory region
- * @slots: of receives: each is what was received, while it is in the queue
+ * @slots: one for each receive; in the queue while it holds a datagram
  * @rq_size: number of receives
- * @ways: of the sends that are under way
- * @free: numbers of the sends that are not
+ * @ways: by number of the send: its way, while it is in progress
+ * @free: numbers of the sends that are not in progress
  * @free_count: their number
  * @sq_size: number of sends
- * @inline_len: bytes up to which a datagram is posted inline
+ * @inline_len: longest datagram that is posted inline
  * @mtu: bytes of the longest packet of the port
  * @needs_grh: packets have a global route header, also within the subnet
- * @dead: its adapter is gone, or its queue pair has failed; it is freed when another one is made
+ * @dead: its adapter is gone, or its queue pair has failed; freed when another one is created
  * @waits: threads that wait for room in its send queue
  */
 struct rcl_local {
@@ -110,15 +110,15 @@ struct rcl_resolve {
 /**
  * struct rcl_peer - a destination
  * @link: in its bucket
- * @used: in the list of all, the one that was used last in front
+ * @used: in the list of all, the most recently used one first
  * @addr: address and port of its UDP socket
- * @local: from which it is reached
- * @way: to its queue pair; NULL: it is not known, and datagrams go by UDP
- * @resolve: the way is being resolved
- * @qpn: number of its queue pair; 0: it has told none
- * @heard: when something came from it, nanoseconds of CLOCK_MONOTONIC
- * @asked: when a datagram was sent by UDP, which it answers
- * @retry: before that time the way is not resolved again
+ * @local: local address from which it is reached
+ * @way: way to its queue pair; NULL: unknown, datagrams are sent over UDP
+ * @resolve: resolution of the way in progress, or NULL
+ * @qpn: number of its queue pair; 0: unknown
+ * @heard: when it was last heard from, nanoseconds of CLOCK_MONOTONIC
+ * @asked: when a datagram was last sent over UDP, which it answers
+ * @retry: the way is not resolved again before that time
  */
 struct rcl_peer {
 	LIST_ENTRY(rcl_peer) link;
@@ -135,13 +135,13 @@ struct rcl_peer {
 
 /**
  * struct rcl_dgram - a datagram socket
- * @sock: what all sockets have; the first member
- * @started: it has its sizes, and the service thread serves it
+ * @sock: the base; the first member
+ * @started: its sizes are fixed, and the service thread serves it
  * @closed: rclose() was called
  * @shut_recv: nothing is received any more
  * @shut_send: nothing is sent any more
  * @connected: rconnect() has set @peer
- * @peer: the only destination that datagrams come from
+ * @peer: the only destination from which datagrams are received
  * @udp: the UDP socket
  * @udp_task: reads it
  * @channel: events of all ids
@@ -154,12 +154,12 @@ struct rcl_peer {
  * @buckets: destinations by address
  * @peers: all destinations
  * @peer_count: their number
- * @resolves: ways that are being resolved
+ * @resolves: resolutions in progress
  * @resolve_count: their number
- * @queue: datagrams that were received, oldest first
- * @udp_count: number of these that came by UDP
- * @failed_until: time until which unknown senders are not answered
- * @spin: whether a call looks for completions for a while before it sleeps
+ * @queue: received datagrams, oldest first
+ * @udp_count: number of these that came over UDP
+ * @failed_until: unknown senders are not answered before that time
+ * @spin: how long a call polls for completions before it sleeps
  */
 struct rcl_dgram {
 	struct rcl_sock sock;
@@ -195,7 +195,7 @@ static inline struct rcl_dgram *rcl_dgram_of(struct rcl_sock *sock)
 	return (struct rcl_dgram *)(void *)sock;
 }
 
-/** rcl_dgram_ops - the calls of datagram sockets */
+/** rcl_dgram_ops - the operations of datagram sockets */
 extern const struct rcl_sock_ops rcl_dgram_ops;
 
 #endif /* RCL_RSOCKET_DGRAM_H */

@@ -18,15 +18,6 @@
 #include "rsocket/iov.h"
 #include "rsocket/wait.h"
 
-/* Returns SO_ERROR as a negative errno, or 0, and clears it. */
-static int take_error(struct rcl_sock *sock)
-{
-	int err = sock->err;
-
-	sock->err = 0;
-	return -err;
-}
-
 static int target_of(const struct rcl_dgram *d, const struct msghdr *msg, union rcl_inet *to)
 {
 	if (msg->msg_name)
@@ -130,7 +121,7 @@ ssize_t rcl_dgram_send(struct rcl_sock *sock, const struct msghdr *msg, int flag
 	if (!ret && len > rcl_data_most(to.sa.sa_family))
 		ret = -EMSGSIZE;
 	if (!ret)
-		ret = take_error(sock);
+		ret = rcl_sock_take_error(sock);
 	if (!ret)
 		ret = rcl_dgram_start(d);
 	if (!ret)
@@ -175,20 +166,20 @@ ssize_t rcl_dgram_recv(struct rcl_sock *sock, struct msghdr *msg, int flags)
 
 	if (msg->msg_control && msg->msg_controllen)
 		return -ENOTSUP;
-	/* Nothing can come to a socket without a port. */
+	/* A socket without a port cannot receive. */
 	if (!d->started)
 		return -EINVAL;
 	ret = rcl_dgram_wait(d, data_or_never, NULL, false,
 			     rcl_call_deadline(sock, flags, sock->recv_ms));
 	if (!ret)
-		ret = take_error(sock);
+		ret = rcl_sock_take_error(sock);
 	if (ret)
 		return ret;
 	if (!STAILQ_EMPTY(&d->queue))
 		return take(d, msg, flags);
 	if (d->closed)
 		return -EBADF;
-	/* The end of a direction has no sender. */
+	/* End of the direction, which has no sender. */
 	msg->msg_namelen = 0;
 	msg->msg_flags = 0;
 	return 0;

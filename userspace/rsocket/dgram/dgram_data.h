@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Sending and receiving datagrams: calls of struct rcl_sock_ops. */
+/* Sending and receiving datagrams: operations of struct rcl_sock_ops. */
 #ifndef RCL_RSOCKET_DGRAM_DATA_H
 #define RCL_RSOCKET_DGRAM_DATA_H
 

@@ -11,12 +11,12 @@
 
 #define TAG 0x55555555U
 
-/* Numbers of the queue pairs of the management, and that of multicast. */
+/* Reserved numbers of queue pairs: 0 and 1 for management, and that of multicast. */
 #define QPN_SPECIAL 1
 #define QPN_MULTICAST 0xffffffU
 #define QPN_MASK 0xffffffU
 
-/* struct wire_udp - in front of a datagram on UDP; of IPv4 the address is 4 bytes long */
+/* struct wire_udp - header of a datagram over UDP; an IPv4 address takes only 4 bytes */
 struct wire_udp {
 	uint32_t tag;
 	uint8_t version;
@@ -30,7 +30,7 @@ struct wire_udp {
 #define UDP_LEN4 16
 #define UDP_LEN6 28
 
-/* struct wire_ud - in front of a datagram on a queue pair */
+/* struct wire_ud - header of a datagram on a queue pair */
 struct wire_ud {
 	uint8_t version;
 	uint8_t length;
@@ -54,7 +54,7 @@ _Static_assert(sizeof(struct wire_ud) == UD_LEN6 && UD_LEN6 == RCL_UD_HEADER_MOS
 
 size_t rcl_data_most(int family)
 {
-	/* The header on UDP is the longer one, and librdmacm receives it into a slot, too. */
+	/* The UDP header is the longer one, and librdmacm receives it into a slot as well. */
 	return RCL_SLOT_LEN - (family == AF_INET ? UDP_LEN4 : UDP_LEN6);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What is in front of a datagram: on UDP the number of the sender's queue pair, and on a queue pair
- * the sender's address. The formats are those of librdmacm's rsockets.
+ * Headers of datagrams: over UDP the number of the sender's queue pair, and on a queue pair the
+ * sender's address. The formats are those of librdmacm's rsockets.
  */
 #ifndef RCL_RSOCKET_DGRAM_WIRE_H
 #define RCL_RSOCKET_DGRAM_WIRE_H
@@ -10,7 +10,7 @@
 
 #include "rsocket/dgram/inet.h"
 
-/** RCL_SLOT_LEN - bytes of a datagram with its header that the peer has room for */
+/** RCL_SLOT_LEN - longest datagram with its header that the peer can receive */
 #define RCL_SLOT_LEN 2048
 
 /** RCL_UD_HEADER_MOST - bytes of the longest header of a datagram on a queue pair */
@@ -20,9 +20,9 @@
 #define RCL_UDP_HEADER_MOST 28
 
 /**
- * enum rcl_udp_op - what a datagram on UDP is
+ * enum rcl_udp_op - type of a datagram over UDP
  * @RCL_UDP_DATA: data for the program; the receiver answers with RCL_UDP_CONTROL
- * @RCL_UDP_CONTROL: tells the number of the sender's queue pair, and has no data
+ * @RCL_UDP_CONTROL: only the number of the sender's queue pair, without data
  */
 enum rcl_udp_op {
 	RCL_UDP_DATA = 0,
@@ -30,8 +30,8 @@ enum rcl_udp_op {
 };
 
 /**
- * struct rcl_udp_header - what is told in front of a datagram on UDP
- * @op: what it is
+ * struct rcl_udp_header - header of a datagram over UDP
+ * @op: its type
  * @qpn: number of the sender's queue pair
  */
 struct rcl_udp_header {
@@ -45,7 +45,7 @@ size_t rcl_data_most(int family);
 /**
  * rcl_udp_pack - write the header of a datagram on UDP
  * @wire: RCL_UDP_HEADER_MOST bytes
- * @header: what to tell
+ * @header: its content
  * @local: address of the sender
  *
  * Return: its length
@@ -58,9 +58,9 @@ size_t rcl_udp_pack(uint8_t *wire, const struct rcl_udp_header *header,
  * @header: filled in
  * @wire: the datagram
  * @len: its length
- * @from: its sender, as UDP says
+ * @from: its sender according to UDP
  *
- * Return: length of the header; 0: none of rsockets, or a number that no queue pair has
+ * Return: length of the header; 0: not a header of rsockets, or a reserved number of a queue pair
  */
 size_t rcl_udp_unpack(struct rcl_udp_header *header, const uint8_t *wire, size_t len,
 		      const union rcl_inet *from);
@@ -79,7 +79,7 @@ size_t rcl_ud_len(int family);
 
 /**
  * rcl_ud_unpack - read the header of a datagram on a queue pair
- * @from: the address and port that the sender tells
+ * @from: set to the address and port of the sender
  * @wire: the datagram
  * @len: its length
  *

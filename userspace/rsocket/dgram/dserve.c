@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What the service thread does for datagram sockets: it reads the UDP socket, where peers tell the
+ * Datagram sockets in the service thread, which reads the UDP socket, over which peers announce the
  * numbers of their queue pairs, and the events of the ids.
  *
  * Locking: rcl_dgram.gate, and under it rcl_sock.lock.
@@ -19,13 +19,13 @@
 #include "rsocket/dgram/way.h"
 #include "rsocket/wait.h"
 
-/* After an address without an adapter, those who send first are not answered for this time. */
+/* How long unknown senders are not answered after one had an address without an adapter. */
 #define FAILED_MS 1000
 
-/* Datagrams that are read from one socket before the others have their turn. */
+/* Most datagrams that are read from one socket before it is the turn of the others. */
 #define READ_MOST 32
 
-/* Tells a peer the number of the queue pair; if it is lost, the peer asks again. */
+/* Sends a peer the number of the queue pair; if that is lost, the peer asks again. */
 static void answer(const struct rcl_dgram *d, const struct rcl_peer *peer)
 {
 	struct rcl_udp_header header = {
@@ -42,7 +42,7 @@ static bool is_new(const struct rcl_peer *peer, uint32_t qpn)
 	return !peer->way || peer->way->failed || peer->way->qpn != qpn;
 }
 
-/* A peer has told the number of its queue pair. */
+/* Processes the number of a peer's queue pair. */
 static void heard(struct rcl_dgram *d, struct rcl_peer *peer, uint32_t qpn)
 {
 	int64_t now = rcl_now_ns();
@@ -66,8 +66,8 @@ static void came(struct rcl_dgram *d, const uint8_t *wire, size_t len, const uni
 	if (header.op == RCL_UDP_DATA)
 		rcl_dgram_deliver(d, from, wire + skip, len - skip);
 	/*
-	 * Without an adapter for the address the peer goes on with UDP. Anybody can send, so
-	 * that is not found out anew for each datagram.
+	 * Without an adapter for the address, the peer continues over UDP. As anybody can send,
+	 * the lookup is not repeated for each datagram.
 	 */
 	if (rcl_now_ns() < d->failed_until && !rcl_peer_find(d, from))
 		return;
@@ -80,7 +80,7 @@ static void came(struct rcl_dgram *d, const uint8_t *wire, size_t len, const uni
 	heard(d, peer, header.qpn);
 }
 
-/* Reads the UDP socket; false: there is nothing more. */
+/* Reads a datagram from the UDP socket; false if there is none. */
 static bool read_udp(struct rcl_dgram *d)
 {
 	uint8_t wire[RCL_SLOT_LEN + RCL_UDP_HEADER_MOST];
@@ -92,15 +92,15 @@ static bool read_udp(struct rcl_dgram *d)
 		return false;
 	}
 	/*
-	 * Errors are of datagrams that were sent before, for example that nobody has the port. As
-	 * with librdmacm the program does not hear of them: the peer may be about to start.
+	 * Errors concern datagrams that were sent before, for example a port without a receiver. As
+	 * with librdmacm they are not reported to the program: the peer may be about to start.
 	 */
 	if (len >= 0 && (size_t)len <= sizeof(wire))
 		came(d, wire, (size_t)len, &from);
 	return true;
 }
 
-/* Those who are in calls without a pause wait at the gate until the service thread is done. */
+/* Threads that are in calls all the time wait at the gate until the service thread is done. */
 static void enter(struct rcl_dgram *d)
 {
 	pthread_mutex_lock(&d->gate);
@@ -131,9 +131,9 @@ static void run_udp(struct rcl_task *task)
 }
 
 /*
- * An event of the id of a local address: its adapter goes. rcl_local_get() destroys the id of an
- * address that it could not set up with the socket locked, and waits until its events are
- * acknowledged. So that is done before the socket is locked.
+ * Handles an event of the id of a local address: its adapter is being removed. The event is
+ * acknowledged before the socket is locked, because rcl_local_get(), with the lock, may destroy the
+ * id of an address that it could not set up, which waits for the acknowledgement.
  */
 static void local_event(struct rcl_dgram *d, struct rdma_cm_event *event)
 {
@@ -181,7 +181,7 @@ static void run_cm(struct rcl_task *task)
 	rcl_sock_put(&d->sock);
 }
 
-/* Slots that a buffer has room for, at most as many as the queue; both are made equal. */
+/* Reduces queue and buffer to the same number of slots. */
 static void fit(uint32_t *queue, uint32_t *buf)
 {
 	uint32_t slots = *buf / RCL_SLOT_LEN ? *buf / RCL_SLOT_LEN : 1;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Of an IPv4-mapped address: where that of IPv4 is. */
+/* Offset of the IPv4 address in an IPv4-mapped one. */
 #define MAPPED_AT 12
 
 _Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port),
@@ -62,7 +62,7 @@ socklen_t rcl_inet_give(union rcl_inet *to, const union rcl_inet *from, int fami
 	return sizeof(to->sin6);
 }
 
-/* Two links may have the same address of their own; a socket that is bound to one need not tell. */
+/* Link-local addresses of two links differ; a socket that is bound to a link need not name it. */
 static bool is_same_link(const union rcl_inet *a, const union rcl_inet *b)
 {
 	return !IN6_IS_ADDR_LINKLOCAL(&a->sin6.sin6_addr) || !a->sin6.sin6_scope_id ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Addresses of datagrams. Inside of dgram/ an address of IPv4 is always a sockaddr_in, also where
- * sockets of IPv6 have it as an IPv4-mapped address.
+ * Addresses of datagrams. Inside of dgram/ an IPv4 address is always a sockaddr_in, also where IPv6
+ * sockets use an IPv4-mapped address.
  */
 #ifndef RCL_RSOCKET_INET_H
 #define RCL_RSOCKET_INET_H
@@ -19,7 +19,7 @@ union rcl_inet {
 };
 
 /**
- * rcl_inet_take - take over an address
+ * rcl_inet_take - convert an address to the internal form
  * @to: filled in
  * @from: of AF_INET or AF_INET6
  * @len: its length
@@ -29,12 +29,12 @@ union rcl_inet {
 int rcl_inet_take(union rcl_inet *to, const struct sockaddr *from, socklen_t len);
 
 /**
- * rcl_inet_give - an address in the form that a socket has
+ * rcl_inet_give - convert an address to the form of a socket
  * @to: filled in
  * @from: the address
  * @family: of the socket
  *
- * Return: its length; 0: a socket of this family has no such addresses
+ * Return: its length; 0: a socket of this family cannot have the address
  */
 socklen_t rcl_inet_give(union rcl_inet *to, const union rcl_inet *from, int family);
 
@@ -47,16 +47,16 @@ static inline in_port_t rcl_inet_port(const union rcl_inet *addr)
 	return addr->sin.sin_port;
 }
 
-/** rcl_inet_same_host - do both have the same address, whatever their ports are? */
+/** rcl_inet_same_host - are both addresses equal, without their ports? */
 bool rcl_inet_same_host(const union rcl_inet *a, const union rcl_inet *b);
 
-/** rcl_inet_equal - do both have the same address and port? */
+/** rcl_inet_equal - are both addresses and ports equal? */
 bool rcl_inet_equal(const union rcl_inet *a, const union rcl_inet *b);
 
 /** rcl_inet_is_any - is it the wildcard address? */
 bool rcl_inet_is_any(const union rcl_inet *addr);
 
-/** rcl_inet_hash - a number that equal addresses have in common */
+/** rcl_inet_hash - hash of an address and port */
 uint32_t rcl_inet_hash(const union rcl_inet *addr);
 
 #endif /* RCL_RSOCKET_INET_H */

@@ -2,9 +2,9 @@
 /*
  * Queue pairs of local addresses.
  *
- * Sends and receives have a completion queue each, and only what is waited for is armed. The
- * channels are in the epoll instance that is the descriptor of the socket. The port of the UDP
- * socket is not that of the id, as nobody looks for it.
+ * Sends and receives have separate completion queues; only those that a thread waits for are armed.
+ * The channels are in the epoll instance that is the descriptor of the socket. The id does not have
+ * the port of the UDP socket, because no peer looks it up.
  *
  * Locking: rcl_sock.lock.
  */
@@ -21,7 +21,7 @@
 
 #define QKEY 0x01234567
 
-/* Bytes that the adapter puts in front of a datagram. */
+/* Bytes that the adapter puts before a received datagram. */
 #define GRH_LEN sizeof(struct ibv_grh)
 #define RECV_LEN (GRH_LEN + RCL_SLOT_LEN)
 
@@ -140,7 +140,7 @@ static int create_buffers(struct rcl_local *local)
 	return local->dead ? -EIO : 0;
 }
 
-/* The memory of the ways stays with their peers. */
+/* The ways are freed with their peers. */
 static void destroy(struct rcl_local *local)
 {
 	uint32_t slot;
@@ -236,7 +236,7 @@ int rcl_local_get(struct rcl_dgram *d, const union rcl_inet *addr, struct rcl_lo
 	d->locals = local;
 	d->local_count++;
 	*out = local;
-	/* Those who wait for datagrams have to arm its queue, too. */
+	/* Threads that wait for datagrams have to arm its queue, too. */
 	rcl_sock_changed(&d->sock);
 	return 0;
 }
@@ -308,7 +308,7 @@ void rcl_local_kill(struct rcl_dgram *d, struct rcl_local *local)
 	epoll_ctl(d->sock.fd, EPOLL_CTL_DEL, local->comp->fd, NULL);
 }
 
-/* A failed send stops the sends of a queue pair, but not its receives. */
+/* Restarts the sends of a queue pair after a failed one, which does not stop the receives. */
 static void go_on(struct rcl_local *local, enum ibv_wc_status status)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS, .cur_qp_state = IBV_QPS_SQE };

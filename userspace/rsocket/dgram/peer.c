@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The table of destinations. Anybody who sends to the UDP socket gets into it, so it is bounded.
+ * The table of destinations. It is bounded, as each sender to the UDP socket gets an entry.
  *
  * Locking: rcl_sock.lock.
  */
@@ -13,13 +13,8 @@
 #include "rsocket/dgram/udp.h"
 #include "rsocket/dgram/way.h"
 
-/* A destination that has told nothing for this time is asked again. */
+/* A destination that was silent for this time is asked again. */
 #define SILENCE_NS 1000000000LL
-
-void rcl_peer_init(struct rcl_dgram *d)
-{
-	TAILQ_INIT(&d->peers);
-}
 
 static uint32_t bucket_of(const union rcl_inet *addr)
 {
@@ -59,7 +54,7 @@ static void forget(struct rcl_dgram *d, struct rcl_peer *peer)
 	free(peer);
 }
 
-/* Local addresses whose adapter has gone do not count for ever. */
+/* Frees local addresses whose adapter is gone. */
 static void free_dead_locals(struct rcl_dgram *d)
 {
 	struct rcl_peer *peer, *next;
@@ -85,7 +80,7 @@ static int add(struct rcl_dgram *d, const union rcl_inet *addr, struct rcl_peer 
 	free_dead_locals(d);
 	if (!ret)
 		ret = rcl_local_get(d, &source, &local);
-	/* Peers answer to the port that is told in front of each datagram. */
+	/* Peers answer to the port in the header of each datagram. */
 	if (!ret)
 		ret = rcl_udp_port(d->udp, d->sock.family, &local->addr.sin.sin_port);
 	if (ret)
@@ -108,7 +103,7 @@ int rcl_peer_get(struct rcl_dgram *d, const union rcl_inet *addr, struct rcl_pee
 {
 	struct rcl_peer *peer = rcl_peer_find(d, addr);
 
-	/* The address may be on another adapter now. */
+	/* The address may have moved to another adapter. */
 	if (peer && peer->local->dead) {
 		forget(d, peer);
 		peer = NULL;

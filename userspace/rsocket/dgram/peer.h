@@ -5,16 +5,13 @@
 
 #include "rsocket/dgram/dgram.h"
 
-/** rcl_peer_init - start with an empty table */
-void rcl_peer_init(struct rcl_dgram *d);
-
 /** rcl_peer_find - the destination of an address, or NULL; the socket is locked */
 struct rcl_peer *rcl_peer_find(struct rcl_dgram *d, const union rcl_inet *addr);
 
 /**
  * rcl_peer_by_qp - find a destination by its queue pair
  * @d: the locked socket
- * @addr: its address; the port does not count
+ * @addr: its address; the port is ignored
  * @qpn: number of the queue pair
  *
  * Return: the destination, or NULL
@@ -25,9 +22,9 @@ struct rcl_peer *rcl_peer_by_qp(struct rcl_dgram *d, const union rcl_inet *addr,
  * rcl_peer_get - find the destination of an address, or add it
  * @d: the locked socket
  * @addr: the address
- * @out: what was found; it may be forgotten when the socket is unlocked
+ * @out: set to the destination, which may be forgotten as soon as the socket is unlocked
  *
- * Return: 0 or a negative errno: there is no way to the address
+ * Return: 0, or a negative errno if the address cannot be reached
  */
 int rcl_peer_get(struct rcl_dgram *d, const union rcl_inet *addr, struct rcl_peer **out);
 
@@ -35,20 +32,20 @@ int rcl_peer_get(struct rcl_dgram *d, const union rcl_inet *addr, struct rcl_pee
 void rcl_peer_free_all(struct rcl_dgram *d);
 
 /**
- * rcl_peer_has_way - may a datagram go to the queue pair of a destination?
+ * rcl_peer_has_way - can a datagram be sent to the queue pair of a destination?
  * @peer: the destination
  * @len: bytes of the datagram with its header
  * @now: nanoseconds of CLOCK_MONOTONIC
  *
- * It goes by UDP while the way is not known, when it is too long for a packet, and now and then to
- * a destination that nothing comes from, as its queue pair may be another one meanwhile.
+ * It is sent over UDP while the way is unknown, if it is too long for a packet, and from time to
+ * time to a silent destination, whose queue pair may have changed.
  */
 bool rcl_peer_has_way(struct rcl_peer *peer, size_t len, int64_t now);
 
 /**
- * rcl_peer_set_way - from now on datagrams go to this queue pair
+ * rcl_peer_set_way - set the way to a destination
  * @peer: the destination
- * @way: the way, whose reference passes to it; NULL: none
+ * @way: the way, whose reference passes to the destination; NULL: none
  */
 void rcl_peer_set_way(struct rcl_peer *peer, struct rcl_way *way);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What a socket has received. A thread that is in a call handles completions; a datagram stays in
- * the buffer that the adapter has put it into until the program takes it. When all buffers are full
- * the adapter drops what comes.
+ * The queue of received datagrams. Completions are handled by threads in calls. A datagram stays in
+ * the buffer of the receive until the program reads it. While all buffers are full, the adapter
+ * drops datagrams.
  *
  * Locking: rcl_sock.lock.
  */
@@ -18,7 +18,7 @@
 
 #define BATCH 16
 
-/* May the program have a datagram of this sender? */
+/* Whether the program gets datagrams of this sender. */
 static bool is_wanted(const struct rcl_dgram *d, const union rcl_inet *from)
 {
 	union rcl_inet name;
@@ -28,7 +28,7 @@ static bool is_wanted(const struct rcl_dgram *d, const union rcl_inet *from)
 	return !d->connected || rcl_inet_equal(from, &d->peer);
 }
 
-/* Link-local addresses are those of the link that they came by. */
+/* Sets the scope of a link-local address to the link of the local address. */
 static void add_scope(union rcl_inet *from, const struct rcl_local *local)
 {
 	if (from->sa.sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&from->sin6.sin6_addr) &&
@@ -36,7 +36,7 @@ static void add_scope(union rcl_inet *from, const struct rcl_local *local)
 		from->sin6.sin6_scope_id = local->addr.sin6.sin6_scope_id;
 }
 
-/* Queues what is in a buffer; false: it is not for the program. */
+/* Queues the datagram in a buffer; false if it is not for the program. */
 static bool take(struct rcl_dgram *d, struct rcl_local *local, const struct ibv_wc *wc)
 {
 	struct rcl_datagram *gram = &local->slots[wc->wr_id];
@@ -51,7 +51,7 @@ static bool take(struct rcl_dgram *d, struct rcl_local *local, const struct ibv_
 	if (!header)
 		return false;
 	add_scope(&gram->from, local);
-	/* librdmacm tells port 0 if its first send got the port; UDP has told the right one. */
+	/* librdmacm sends port 0 if its first send has bound the socket; UDP knows the port. */
 	if (rcl_inet_port(&gram->from))
 		peer = rcl_peer_find(d, &gram->from);
 	else
@@ -118,13 +118,13 @@ void rcl_dgram_deliver(struct rcl_dgram *d, const union rcl_inet *from, const ui
 {
 	struct rcl_datagram *gram;
 
-	/* A peer that is no rsocket may send more than fits into a slot. */
+	/* A sender that is no rsocket may send more than a slot can hold. */
 	if (d->udp_count >= d->sock.rq_size || len > RCL_SLOT_LEN || !is_wanted(d, from))
 		return;
 	gram = malloc(sizeof(*gram) + len);
 	if (!gram)
 		return;
-	/* What came to a queue pair before comes first. */
+	/* First the datagrams that have arrived at queue pairs before. */
 	rcl_dgram_progress(d);
 	memcpy(gram + 1, data, len);
 	*gram = (struct rcl_datagram){
@@ -183,7 +183,7 @@ void rcl_dgram_drain(struct rcl_dgram *d)
 		if (errno != EAGAIN && errno != EINTR)
 			rcl_local_kill(d, local);
 	}
-	/* Another thread may be about to sleep that counts on the queue being armed. */
+	/* A thread that is about to sleep may rely on the queue being armed. */
 	if (any)
 		rcl_sock_changed(&d->sock);
 }
@@ -198,14 +198,14 @@ static int sleep_until(struct rcl_dgram *d, int64_t deadline)
 	return ret > 0 ? 0 : ret ? ret : -EAGAIN;
 }
 
-/* Sleeps until it may be true, if it is not. */
+/* Sleeps until the condition may have become true. */
 static int sleep_for(struct rcl_dgram *d, bool (*test)(struct rcl_dgram *d, void *arg), void *arg,
 		     bool sends, int64_t deadline)
 {
 	int ret = 0;
 
 	while (!ret) {
-		/* Completions from before the queues were armed are not told. */
+		/* There is no event for completions from before the arming. */
 		rcl_dgram_arm(d, sends);
 		rcl_dgram_progress(d);
 		if (test(d, arg))

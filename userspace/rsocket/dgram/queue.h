@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What a socket has received, and waiting for it, or for room to send. */
+/* The queue of received datagrams; waiting for datagrams and for room to send. */
 #ifndef RCL_RSOCKET_QUEUE_H
 #define RCL_RSOCKET_QUEUE_H
 
 #include "rsocket/dgram/dgram.h"
 
 /**
- * rcl_dgram_give_way - let the service thread have the socket if it waits for it
- * @d: the locked socket, to which the caller has a reference; it may be unlocked meanwhile
+ * rcl_dgram_give_way - let the service thread lock the socket if it waits for the lock
+ * @d: the locked socket, of which the caller has a reference; may be unlocked meanwhile
  *
- * A mutex is not fair: a program that calls without a pause would keep it for ever.
+ * A mutex is not fair: a program that is in calls all the time would never leave it to others.
  */
 void rcl_dgram_give_way(struct rcl_dgram *d);
 
@@ -17,13 +17,13 @@ void rcl_dgram_give_way(struct rcl_dgram *d);
 void rcl_dgram_progress(struct rcl_dgram *d);
 
 /**
- * rcl_dgram_deliver - queue a datagram that came by UDP
+ * rcl_dgram_deliver - queue a datagram that was received over UDP
  * @d: the locked socket
  * @from: its sender
  * @data: the bytes, which are copied
  * @len: their number
  *
- * It is lost if the queue is full, as with UDP.
+ * It is dropped if the queue is full, as with UDP.
  */
 void rcl_dgram_deliver(struct rcl_dgram *d, const union rcl_inet *from, const uint8_t *data,
 		       size_t len);
@@ -33,20 +33,20 @@ void rcl_dgram_drop(struct rcl_dgram *d);
 
 /**
  * rcl_dgram_can_send - is there room for a send?
- * @local: the local address that it leaves from
+ * @local: the local address to send from
  *
- * Handles completions if there are few free buffers.
+ * Handles completions if few buffers are free.
  */
 bool rcl_dgram_can_send(struct rcl_local *local);
 
 /**
- * rcl_dgram_arm - let the descriptor tell the next change
+ * rcl_dgram_arm - make the descriptor report the next change
  * @d: the locked socket
- * @sends: also room for a send, where there is none
+ * @sends: also when a full send queue gets room
  */
 void rcl_dgram_arm(struct rcl_dgram *d, bool sends);
 
-/** rcl_dgram_drain - take what the descriptor has told; the socket is locked */
+/** rcl_dgram_drain - clear the readiness of the descriptor; the socket is locked */
 void rcl_dgram_drain(struct rcl_dgram *d);
 
 /**

@@ -2,9 +2,9 @@
 /*
  * Resolving ways.
  *
- * Only the service thread starts and ends it, and waits for events of all at the same time. An id
- * whose destination was forgotten ends with its next event: to destroy it at once, the thread that
- * forgets would have to wait for an event that the service thread has read.
+ * Only the service thread starts and ends resolutions, many at the same time. An id whose
+ * destination was forgotten is destroyed at its next event: to destroy it at once, the thread would
+ * have to wait for an event that the service thread may have just read.
  *
  * Locking: rcl_sock.lock.
  */
@@ -16,10 +16,10 @@
 #include "rsocket/dgram/way.h"
 #include "rsocket/wait.h"
 
-/* Time for each step. */
+/* Timeout of each step. */
 #define STEP_MS 2000
 
-/* After a failure. */
+/* Pause after a failure. */
 #define RETRY_MS 1000
 
 static int set_tos(const struct rcl_dgram *d, struct rdma_cm_id *id)

@@ -29,14 +29,14 @@ static int own_name(int udp, union rcl_inet *name)
 	return rcl_inet_take(name, (struct sockaddr *)&addr, len);
 }
 
-/* The address that the kernel takes for a destination. */
+/* Finds the source address that the kernel uses for a destination. */
 static int route_to(const union rcl_inet *to, union rcl_inet *source)
 {
 	int fd = rcl_udp_create(to->sa.sa_family), on = 1, ret;
 
 	if (fd < 0)
 		return fd;
-	/* The program's own socket decides whether it may send there. */
+	/* Only the program's own socket decides whether broadcasts are allowed. */
 	setsockopt(fd, SOL_SOCKET, SO_BROADCAST, &on, sizeof(on));
 	if (connect(fd, &to->sa, rcl_inet_len(to)))
 		ret = rcl_errno();
@@ -83,7 +83,7 @@ int rcl_udp_send(int udp, int family, const void *data, size_t len, const union 
 
 	if (!addr_len)
 		return -EAFNOSUPPORT;
-	/* The first call may tell the error of an earlier datagram, and send nothing. */
+	/* The first call may return the error of an earlier datagram, and send nothing. */
 	ret = sendto(udp, data, len, MSG_DONTWAIT | MSG_NOSIGNAL, &addr.sa, addr_len);
 	if (ret < 0 && errno == ECONNREFUSED)
 		ret = sendto(udp, data, len, MSG_DONTWAIT | MSG_NOSIGNAL, &addr.sa, addr_len);

@@ -9,10 +9,8 @@
 #include "rsocket/dgram/inet.h"
 
 /**
- * rcl_udp_create - make a UDP socket
+ * rcl_udp_create - create a UDP socket, which librspreload does not replace by an rsocket
  * @family: AF_INET or AF_INET6
- *
- * librspreload, which replaces socket(), makes no rsocket of it.
  *
  * Return: its descriptor, or a negative errno
  */
@@ -22,14 +20,14 @@ int rcl_udp_create(int family);
  * rcl_udp_source - the address from which a socket sends to a destination
  * @udp: the socket
  * @to: the destination
- * @source: filled in, with the port of the socket; 0: it has none yet
+ * @source: filled in, with the port of the socket, which is 0 before it has one
  *
- * Return: 0 or a negative errno: there is no way to the destination
+ * Return: 0, or a negative errno if the destination cannot be reached
  */
 int rcl_udp_source(int udp, const union rcl_inet *to, union rcl_inet *source);
 
 /**
- * rcl_udp_port - the port of a socket, which gets one if it has none
+ * rcl_udp_port - the port of a socket, which is bound if it has none
  * @udp: the socket
  * @family: of the socket
  * @port: filled in, network byte order
@@ -46,7 +44,7 @@ int rcl_udp_port(int udp, int family, in_port_t *port);
  * @len: their number
  * @to: the destination
  *
- * Return: 0, also if nobody has the port; -EAGAIN: there is no room now; another negative errno
+ * Return: 0, also if the port has no receiver; -EAGAIN: no room; another negative errno
  */
 int rcl_udp_send(int udp, int family, const void *data, size_t len, const union rcl_inet *to);
 
@@ -57,8 +55,8 @@ int rcl_udp_send(int udp, int family, const void *data, size_t len, const union 
  * @size: its size
  * @from: the sender
  *
- * Return: bytes that were received; more than @size: the datagram was longer, and is lost; -EAGAIN:
- * there is nothing; another negative errno
+ * Return: number of bytes; more than @size: the datagram was longer and is lost; -EAGAIN: none;
+ * another negative errno
  */
 ssize_t rcl_udp_recv(int udp, void *data, size_t size, union rcl_inet *from);
 
@@ -66,7 +64,7 @@ ssize_t rcl_udp_recv(int udp, void *data, size_t size, union rcl_inet *from);
  * rcl_udp_drop_errors - empty the error queue of a socket
  * @udp: the socket
  *
- * With IP_RECVERR and the like the descriptor is ready until that is done.
+ * With IP_RECVERR and the like, the descriptor is ready until the queue is empty.
  */
 void rcl_udp_drop_errors(int udp);
 

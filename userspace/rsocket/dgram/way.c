@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Ways to queue pairs. An adapter may look at an address handle until the send has completed, so
- * each send has a reference.
+ * Ways to queue pairs. An adapter may use an address handle until the send has completed, so each
+ * send has a reference.
  *
  * Locking: rcl_sock.lock.
  */
@@ -15,12 +15,11 @@
 
 #include "base/err.h"
 
-/* Bytes of the shortest packet of an adapter, which a path tells in powers of 2 of it. */
+/* An MTU of a path is a power of 2 of this number of bytes. */
 #define MTU_UNIT 128
 
 /*
- * The last one of those that are equal: of the versions of RoCE, the one that can be routed comes
- * last.
+ * Returns the last index with this GID: of the RoCE versions, the routable one comes last.
  */
 static int gid_index(const struct rcl_local *local, const union ibv_gid *gid, int count)
 {

@@ -10,8 +10,8 @@
  * @ah: address handle
  * @qpn: number of the queue pair
  * @mtu: bytes of the longest datagram, with its header
- * @failed: a send has failed: it is not used any more
- * @refs: references: of the peer, and of sends that are under way
+ * @failed: a send has failed, so the way is not used any more
+ * @refs: references of the peer and of sends in progress
  */
 struct rcl_way {
 	struct ibv_ah *ah;
@@ -24,8 +24,8 @@ struct rcl_way {
 /**
  * rcl_way_create - make a way
  * @out: the way with one reference
- * @local: from which the peer is reached
- * @id: its route was resolved
+ * @local: local address from which the peer is reached
+ * @id: id with a resolved route
  * @qpn: number of the peer's queue pair
  *
  * Return: 0 or a negative errno

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What the service thread does for streams: keep-alive, and what rshutdown() and rclose() have left
- * to send because the peer has stopped.
+ * Streams in the service thread: keep-alive, and control messages that rshutdown() and rclose()
+ * could not send because the peer does not receive.
  *
  * Locking: rcl_sock.lock.
  */
@@ -16,17 +16,17 @@
 #include "rsocket/stream/progress.h"
 #include "rsocket/wait.h"
 
-/* How often the service thread looks at a stream that has something left to send. */
+/* Polling interval for a stream that has something left to send. */
 #define LOOK_MS 10
 #define MS_PER_S 1000LL
 
 /*
- * Time for the acknowledgement of a peer that is there. Adapters give up earlier, but soft-RoCE
- * takes seven retries for any number.
+ * Time for the acknowledgement of a probe. Adapters give up earlier, but soft-RoCE treats seven
+ * retries as any number.
  */
 #define ANSWER_MS 30000
 
-/* Sockets that the service thread has to end. */
+/* Number of closed sockets that the service thread has to end. */
 static atomic_uint leaving;
 
 /* A child of fork() has no service thread, and nothing to wait for. */
@@ -40,7 +40,7 @@ static void follow_forks(void)
 	pthread_atfork(NULL, NULL, forked);
 }
 
-/* At the end of the process: they have the time that they had anyway. */
+/* At the end of the process, waits for closed sockets, whose deadlines do not change. */
 __attribute__((destructor)) static void finish(void)
 {
 	struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
@@ -49,20 +49,20 @@ __attribute__((destructor)) static void finish(void)
 		nanosleep(&pause, NULL);
 }
 
-/* After rclose(): true when nothing is left to do. */
+/* Whether a stream that was closed by rclose() has nothing left to send. */
 static bool is_finished(struct rcl_stream *s)
 {
 	if (s->state == RCL_STREAM_UP && !rcl_tx_all_done(s) && rcl_now_ns() < s->linger)
 		return false;
-	/* Another thread may still be in a call: it returns now. */
+	/* Lets calls of other threads return. */
 	rcl_stream_broken(s, 0);
 	rcl_endpoint_fail(s);
 	return true;
 }
 
 /*
- * If something is under way that will complete, it shows already whether the peer is there. A probe
- * with nothing in front of it needs no receive, so it completes also if the peer has stopped.
+ * Not needed while a signaled work request is in progress, whose completion shows whether the peer
+ * is alive. A probe needs no receive, so it completes even if the peer does not receive.
  */
 static int probe(struct rcl_stream *s)
 {
@@ -83,7 +83,7 @@ static bool is_answered(const struct rcl_stream *s)
 	return (int32_t)(s->tx.slots_done - s->probe_slot) >= 0;
 }
 
-/* Keep-alive, when it is time to. */
+/* Sends a keep-alive probe if one is due, and checks the last one. */
 static void watch(struct rcl_stream *s)
 {
 	int64_t now = rcl_now_ns();
@@ -101,7 +101,7 @@ static void watch(struct rcl_stream *s)
 	rcl_endpoint_fail(s);
 }
 
-/* When the service thread has to look at a stream next. */
+/* When the service thread has to check a stream next. */
 static int64_t next_look(const struct rcl_stream *s)
 {
 	if (s->left)
@@ -157,7 +157,7 @@ bool rcl_stream_finish_later(struct rcl_stream *s, int64_t deadline)
 	pthread_once(&once, follow_forks);
 	s->linger = deadline;
 	s->left = true;
-	/* The service thread may be faster than this one. */
+	/* Before the service thread can see the stream. */
 	rcl_sock_hold(&s->sock);
 	atomic_fetch_add(&leaving, 1);
 	if (!rcl_stream_look_later(s))

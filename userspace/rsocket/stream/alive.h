@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What the service thread does for streams: keep-alive, and what rshutdown() and rclose() left. */
+/* Streams in the service thread: keep-alive, and what rshutdown() and rclose() could not send. */
 #ifndef RCL_RSOCKET_ALIVE_H
 #define RCL_RSOCKET_ALIVE_H
 
@@ -7,26 +7,26 @@
 
 /**
  * rcl_stream_keepalive - start or end keep-alive
- * @s: the locked stream, of which @s->keepalive_s has changed, or which was connected
+ * @s: the locked stream; @s->keepalive_s has changed, or the stream was connected
  */
 void rcl_stream_keepalive(struct rcl_stream *s);
 
 /**
- * rcl_stream_look_later - let the service thread look at a stream when it is time to
- * @s: the locked stream, which has keep-alive, or something that rcl_stream_tell() could not send
+ * rcl_stream_look_later - let the service thread check a stream when it is due
+ * @s: the locked stream, which has keep-alive, or a message that rcl_stream_tell() could not send
  *
- * Return: 0; a negative errno: there is no service thread, and the calls of the program do it
+ * Return: 0; a negative errno: there is no service thread, and calls of the program have to do it
  */
 int rcl_stream_look_later(struct rcl_stream *s);
 
 /**
- * rcl_stream_finish_later - let the service thread wait until all was sent, and drop the stream
- * @s: the locked stream, of which the service thread takes a reference
- * @deadline: time at which it is dropped in any case, nanoseconds of CLOCK_MONOTONIC
+ * rcl_stream_finish_later - let the service thread send all data of a closed stream and end it
+ * @s: the locked stream; the service thread takes a reference
+ * @deadline: when the stream is ended in any case, nanoseconds of CLOCK_MONOTONIC
  *
- * The end of the process waits for it.
+ * The process does not end before.
  *
- * Return: false: the service thread cannot do it
+ * Return: false if there is no service thread
  */
 bool rcl_stream_finish_later(struct rcl_stream *s, int64_t deadline);
 

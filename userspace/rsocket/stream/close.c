@@ -2,10 +2,11 @@
 /*
  * The end of a stream.
  *
- * rclose() sends DISCONNECT and waits until all that was posted has completed, as the process may
- * end afterwards. It waits no longer than SO_LINGER says, or LINGER_MS. A nonblocking one does not
- * wait: the service thread does, with a reference, and the end of the process waits for it.
- * rshutdown() does not wait either: if the peer has stopped, its message is sent later.
+ * rclose() sends DISCONNECT and waits until all work requests have completed, because the process
+ * may end afterwards. The time is limited by SO_LINGER, or else LINGER_MS. rclose() of a
+ * nonblocking socket does not wait: the service thread does, with a reference, and the process does
+ * not end before. rshutdown() does not wait either: if the peer does not receive, the message is
+ * sent later.
  *
  * Locking: rcl_sock.lock.
  */
@@ -23,7 +24,7 @@
 #include "rsocket/stream/progress.h"
 #include "rsocket/wait.h"
 
-/* Time for what is left to send after rclose(), if the program has set none. */
+/* Time for sending after rclose() without SO_LINGER. */
 #define LINGER_MS 10000
 #define MS_PER_S 1000LL
 
@@ -35,7 +36,7 @@ static void shut(struct rcl_stream *s, int how)
 	s->can_recv = s->can_recv && !recv;
 	s->can_send = s->can_send && !send;
 	s->shut_send = s->shut_send || send;
-	/* The end of what this end receives is told only together with the other direction. */
+	/* There is no message for SHUT_RD alone. */
 	if (send || (recv && both))
 		rcl_stream_tell(s, both ? RCL_CONTROL_DISCONNECT : RCL_CONTROL_SHUTDOWN);
 	rcl_stream_wake(s);
@@ -67,13 +68,13 @@ static int64_t linger_until(const struct rcl_stream *s)
 	return rcl_deadline(ms);
 }
 
-/* Waits until all was sent; false: the service thread does that. */
+/* Waits until all was sent; false if the service thread does it. */
 static bool wait_for_sends(struct rcl_stream *s)
 {
 	int64_t deadline = linger_until(s);
 	int ret;
 
-	/* A signal does not make it lose what was sent. */
+	/* A signal does not end the wait, which would lose data. */
 	do {
 		ret = rcl_stream_wait(s, all_done, true, s->sock.nonblock ? 0 : deadline);
 	} while (ret == -EINTR);
@@ -83,14 +84,14 @@ static bool wait_for_sends(struct rcl_stream *s)
 static void say_goodbye(struct rcl_stream *s)
 {
 	rcl_stream_progress(s);
-	/* One that was never allowed to send has nothing that could be lost. */
+	/* A stream that was never allowed to send has no data that could be lost. */
 	if (s->sock.linger_s && !s->tx.mute) {
 		if (s->can_send || s->can_recv)
 			shut(s, SHUT_RDWR);
 		if (!wait_for_sends(s))
 			return;
 	}
-	/* Another thread may be in a call: it returns now. */
+	/* Lets calls of other threads return. */
 	rcl_stream_broken(s, 0);
 	rcl_endpoint_fail(s);
 }

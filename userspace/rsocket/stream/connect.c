@@ -2,9 +2,9 @@
 /*
  * The active side of a connection.
  *
- * Each step is a call of the connection manager, and its event starts the next one. A blocking
- * rconnect() reads the events itself; a nonblocking one leaves them to the service thread, as does
- * a blocking one that a signal has interrupted.
+ * Each step is a call of the connection manager; its event starts the next step. A blocking
+ * rconnect() reads the events itself. The service thread reads those of a nonblocking one, and of a
+ * blocking one that was interrupted by a signal.
  *
  * Locking: rcl_sock.lock; it is released while a thread waits.
  */
@@ -59,7 +59,7 @@ static int resolve_address(struct rcl_stream *s)
 					    FIRST_MS << s->tries++));
 }
 
-/* A route that the program has set needs no query; its event comes all the same. */
+/* A route that was set by RDMA_ROUTE needs no query, but also has an event. */
 static int resolve_route(struct rcl_stream *s)
 {
 	int ret;
@@ -80,7 +80,7 @@ static int request(struct rcl_stream *s)
 	struct rdma_conn_param param = {
 		.private_data = data,
 		.flow_control = 1,
-		/* Control messages need no credit, so the peer may have no receive for a moment. */
+		/* Control messages take no credit: the peer may briefly have no receive. */
 		.retry_count = 7,
 		.rnr_retry_count = 7,
 	};
@@ -88,7 +88,7 @@ static int request(struct rcl_stream *s)
 
 	if (ret)
 		return ret;
-	/* iWARP adapters read from the peer to begin. */
+	/* iWARP adapters begin with a read from the peer. */
 	param.initiator_depth = s->iwarp ? 1 : 0;
 	param.private_data_len = rcl_stream_put_hello(s, data, true);
 	s->state = RCL_STREAM_CONNECTING;
@@ -162,8 +162,8 @@ static void up_event(struct rcl_stream *s, const struct rdma_cm_event *event)
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		/*
-		 * What has arrived before is handled first. A stock peer may end its queue pair
-		 * before its DISCONNECT has left, so that message is not waited for.
+		 * Data that arrived before is handled first. There is no wait for DISCONNECT: a
+		 * stock peer may destroy its queue pair before that message is sent.
 		 */
 		rcl_stream_progress(s);
 		rcl_stream_broken(s, event->status == -ETIMEDOUT ? -ETIMEDOUT : 0);
@@ -207,7 +207,7 @@ int rcl_stream_id(struct rcl_stream *s)
 	return rcl_errno();
 }
 
-/* A thread is cancelled that waits for its connect, which goes on as a nonblocking one. */
+/* Called if the waiting thread is cancelled: the connect continues as a nonblocking one. */
 static void leave_to_service(struct rcl_sock *sock)
 {
 	rcl_events_serve(rcl_stream_of(sock)->events);
@@ -261,12 +261,12 @@ int rcl_stream_connect(struct rcl_sock *sock, const struct sockaddr *addr, sockl
 							  RCL_FOREVER);
 	if (s->state == RCL_STREAM_FAILED)
 		return ret ? ret : sock->err ? -sock->err : -ENOTCONN;
-	/* The peer may have ended the connection at once: that is told by what follows. */
+	/* The peer may have ended the connection already, which later calls report. */
 	if (s->state == RCL_STREAM_DOWN || rcl_stream_is_over(s))
 		return connecting ? 0 : -ENOTCONN;
 	if (s->state == RCL_STREAM_LISTENING)
 		return -EINVAL;
-	/* From now on nobody may be in a call when an event comes. */
+	/* From now on an event may arrive while no thread is in a call. */
 	if (s->events && (is_connecting(s) || s->state == RCL_STREAM_UP)) {
 		int served = rcl_events_serve(s->events);
 

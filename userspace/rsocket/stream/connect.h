@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The active side of a connection, and the events that both sides get. */
+/* The active side of a connection, and the events of both sides. */
 #ifndef RCL_RSOCKET_CONNECT_H
 #define RCL_RSOCKET_CONNECT_H
 
@@ -23,7 +23,7 @@ int rcl_stream_connect(struct rcl_sock *sock, const struct sockaddr *addr, sockl
  */
 void rcl_stream_event(struct rcl_stream *s, const struct rdma_cm_event *event);
 
-/** rcl_stream_fail - a connect has failed with a negative errno */
+/** rcl_stream_fail - end a connect with a negative errno */
 void rcl_stream_fail(struct rcl_stream *s, int err);
 
 /**
@@ -36,7 +36,7 @@ void rcl_stream_fail(struct rcl_stream *s, int err);
  */
 uint8_t rcl_stream_put_hello(struct rcl_stream *s, uint8_t *data, bool request);
 
-/** rcl_hello_offset - bytes in front of the hello in a REQ, for addresses of a family */
+/** rcl_hello_offset - offset of the hello in the private data of a REQ, by address family */
 static inline size_t rcl_hello_offset(sa_family_t family)
 {
 	return family == AF_IB ? RCL_HELLO_IB : 0;

@@ -78,7 +78,7 @@ static bool data_or_never(struct rcl_stream *s)
 	return s->rx.avail || !s->can_recv;
 }
 
-/* Copies what is there to @to, and counts it as read, or only looks at it. */
+/* Copies received bytes from @skip on to @to; removes them from the ring unless @peek. */
 static uint32_t take(struct rcl_stream *s, uint8_t *to, size_t most, uint32_t skip, bool peek)
 {
 	uint32_t len = s->rx.avail - skip;
@@ -98,7 +98,7 @@ static uint32_t take(struct rcl_stream *s, uint8_t *to, size_t most, uint32_t sk
 	return len;
 }
 
-/* Why nothing can ever be received, before there was a connection; 0: there is or was one. */
+/* Returns the error of a stream that was never connected; 0 if it is or was connected. */
 static int not_receivable(const struct rcl_stream *s)
 {
 	switch (s->state) {
@@ -115,15 +115,6 @@ static int not_receivable(const struct rcl_stream *s)
 	}
 }
 
-/* The end of what was received: 0, or once the error with which the connection has ended. */
-static int end_of_data(struct rcl_stream *s)
-{
-	int err = s->sock.err;
-
-	s->sock.err = 0;
-	return -err;
-}
-
 static int wait_for_data(struct rcl_stream *s, int64_t deadline)
 {
 	if (s->rx.avail)
@@ -134,10 +125,11 @@ static int wait_for_data(struct rcl_stream *s, int64_t deadline)
 		if (ret || s->rx.avail)
 			return ret;
 	}
-	return end_of_data(s);
+	/* End of the data: 0 or, once, the error that has ended the connection. */
+	return rcl_sock_take_error(&s->sock);
 }
 
-/* Fills the buffers of the caller with what is there. */
+/* Copies received bytes to the buffers of the caller. */
 static size_t fill(struct rcl_stream *s, const struct msghdr *msg, size_t done, bool peek)
 {
 	size_t skip = done, got = 0, i;
@@ -156,7 +148,7 @@ static size_t fill(struct rcl_stream *s, const struct msghdr *msg, size_t done, 
 	return got;
 }
 
-/* Streams have the address of the peer, as far as there is room for it. */
+/* Copies the address of the peer, truncated to the buffer. */
 static void put_name(struct rcl_sock *sock, struct msghdr *msg)
 {
 	struct sockaddr_storage addr = { 0 };

@@ -11,7 +11,7 @@ ssize_t rcl_stream_send(struct rcl_sock *sock, const struct msghdr *msg, int fla
 /** rcl_stream_recv - rrecv() and its family */
 ssize_t rcl_stream_recv(struct rcl_sock *sock, struct msghdr *msg, int flags);
 
-/** struct rcl_source - bytes of the caller that are sent one piece after the other */
+/** struct rcl_source - position in the caller's data, which is sent in pieces */
 struct rcl_source {
 	const struct iovec *iov;
 	size_t offset;
@@ -19,9 +19,9 @@ struct rcl_source {
 };
 
 /**
- * rcl_stream_piece - prepare the next piece of what is sent
+ * rcl_stream_piece - prepare the next piece to send
  * @s: the locked stream with @len free bytes in its send buffer
- * @source: where it is taken from
+ * @source: the data
  * @piece: filled in
  * @len: its length, at least 1 and no more than @source->left
  */
@@ -41,12 +41,12 @@ int rcl_stream_may_send(const struct rcl_stream *s);
  * @s: the locked stream
  * @deadline: nanoseconds of CLOCK_MONOTONIC; 0: do not wait
  *
- * Return: 0; -EAGAIN; -EPIPE or -ECONNRESET: nothing can be sent any more; or another negative
- * errno
+ * Return: 0; -EAGAIN after the deadline; -EPIPE or -ECONNRESET if nothing can be sent any more; or
+ * another negative errno
  */
 int rcl_stream_wait_to_send(struct rcl_stream *s, int64_t deadline);
 
-/** rcl_stream_send_deadline - when a call that sends gives up, for rcl_stream_wait_to_send() */
+/** rcl_stream_send_deadline - deadline of a call that sends, for rcl_stream_wait_to_send() */
 int64_t rcl_stream_send_deadline(const struct rcl_stream *s, int flags);
 
 #endif /* RCL_RSOCKET_DATA_H */

@@ -2,12 +2,12 @@
 /*
  * The queue pair, completion queues and buffers of a stream.
  *
- * The memory that the peer may write to is one region: the ring, the array of ranges, and the table
- * of mappings behind it. The send buffer is another one. A child of fork() shares the pages
- * of both with its parent, and the adapter goes on with them.
+ * One memory region is writable by the peer: the ring, the array of ranges, and the table of
+ * mappings. The send buffer is another region. A child of fork() shares the pages of both with its
+ * parent, so that the adapter can continue to use them.
  *
- * Sends and receives have a completion queue each. Only what is waited for is armed, so the
- * completion of a send does not wake a thread that waits for data.
+ * Sends and receives have separate completion queues. Only those that a thread waits for are armed,
+ * so the completion of a send does not wake a thread that waits for data.
  *
  * Locking: rcl_sock.lock.
  */
@@ -20,19 +20,19 @@
 #include "base/err.h"
 #include "id/cmid.h"
 
-/* Bytes of a message on iWARP. */
+/* Bytes of a message with iWARP. */
 #define MSG_LEN 4
 
 #define CACHE_LINE 64
 
-/* Queues of both ends have at least this many work requests: peers of librdmacm expect it. */
+/* Least number of work requests of a queue; librdmacm expects it of its peer. */
 #define QUEUE_LEAST 16
 #define QUEUE_MOST 65534
 
 /*
- * Receives beyond those that the peer has credits for. An RNIC ends the connection if a message
- * comes and there is no receive, where other adapters wait. The peer sends credits, which need
- * none, only for what it has got of this end.
+ * Additional receives for messages that take no credit. If a message arrives and no receive is
+ * posted, an RNIC ends the connection, where other adapters wait. The peer sends credit messages,
+ * which take no credit, only for messages of this end.
  */
 #define RNIC_RECEIVES 8
 
@@ -108,7 +108,7 @@ static int create_rx(struct rcl_stream *s)
 	size_t msgs = s->iwarp ? (size_t)MSG_LEN * s->rx.posted : 0;
 	size_t table = sizeof(struct rcl_target) * RCL_SGL_ENTRIES +
 		       sizeof(struct rcl_iomap) * s->sock.iomaps;
-	/* The ring comes first: adapters write whole cache lines of whole pages faster. */
+	/* The ring comes first, page-aligned: adapters write whole cache lines faster. */
 	size_t front = (s->sock.recv_buf + msgs + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 	struct rcl_rx *rx = &s->rx;
 	int ret;
@@ -120,7 +120,7 @@ static int create_rx(struct rcl_stream *s)
 		return ret;
 	rx->buf = rx->pages.start;
 	rx->table = rx->buf + front;
-	/* Of data that the peer announces, and does not write, the program gets what is there. */
+	/* A peer may announce data that it has not written: the program must not get old bytes. */
 	if (rx->pages.used)
 		memset(rx->buf, 0, rx->pages.len);
 	rx->mr = ibv_reg_mr(s->id->pd, rx->buf, rx->pages.len,
@@ -208,8 +208,8 @@ void rcl_endpoint_hello(const struct rcl_stream *s, struct rcl_hello *hello)
 }
 
 /*
- * A librdmacm has no more receives than it gives credits. On iWARP, one that is late would lose the
- * connection when control messages come on top of the data.
+ * librdmacm posts no more receives than it gives credits. With iWARP, control messages on top of
+ * the data would then end the connection if a receive is posted late.
  */
 static uint16_t spare_credits(uint16_t credits)
 {

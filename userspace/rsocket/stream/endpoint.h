@@ -6,30 +6,30 @@
 #include "rsocket/stream/stream.h"
 
 /**
- * rcl_endpoint_create - create what a connection needs, and post all receives
+ * rcl_endpoint_create - create the queue pair, its queues and buffers, and post all receives
  * @s: the locked stream; its id has a device
  *
- * The sizes of the stream become those that the device can have.
+ * The sizes of the stream are limited to those of the device.
  *
- * Return: 0 or a negative errno; on failure rcl_endpoint_destroy() has to follow
+ * Return: 0 or a negative errno; after a failure rcl_endpoint_destroy() must be called
  */
 int rcl_endpoint_create(struct rcl_stream *s);
 
 /**
- * rcl_endpoint_destroy - destroy what rcl_endpoint_create() has created
- * @s: the stream, which nobody else uses any more
+ * rcl_endpoint_destroy - undo rcl_endpoint_create()
+ * @s: the stream, which no other thread uses any more
  */
 void rcl_endpoint_destroy(struct rcl_stream *s);
 
 /**
- * rcl_endpoint_hello - what this end tells the peer
+ * rcl_endpoint_hello - fill in the hello of this end
  * @s: the stream with an endpoint
  * @hello: filled in
  */
 void rcl_endpoint_hello(const struct rcl_stream *s, struct rcl_hello *hello);
 
 /**
- * rcl_endpoint_connected - take over what the peer has told
+ * rcl_endpoint_connected - process the hello of the peer
  * @s: the stream with an endpoint
  * @hello: from the peer
  */
@@ -44,7 +44,7 @@ void rcl_endpoint_connected(struct rcl_stream *s, const struct rcl_hello *hello)
  */
 int rcl_endpoint_post_receives(struct rcl_stream *s, unsigned int count);
 
-/** rcl_endpoint_fail - move the queue pair to the error state: all that was posted completes */
+/** rcl_endpoint_fail - move the queue pair to the error state: all work requests are flushed */
 void rcl_endpoint_fail(struct rcl_stream *s);
 
 #endif /* RCL_RSOCKET_ENDPOINT_H */

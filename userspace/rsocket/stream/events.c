@@ -2,10 +2,10 @@
 /*
  * Event channels of streams.
  *
- * rdma_destroy_id() waits until all events of the id are acknowledged. So a socket is there when
- * its event is read, though it may be about to be freed, and a handler leaves to rcl_events.settle
- * what it wants to destroy. The library changes the queue pair of an id when it reads some events,
- * so a queue pair is destroyed while none is read.
+ * rdma_destroy_id() waits until all events of the id are acknowledged. So the socket of an event
+ * still exists, although it may be about to be freed; and a handler cannot destroy ids itself but
+ * leaves this to rcl_events.settle. Reading some events changes the queue pair of the id, so a
+ * queue pair may only be destroyed while no event is being read.
  *
  * Locking: rcl_events.reading.
  */
@@ -107,7 +107,7 @@ void rcl_events_read(struct rcl_events *events)
 	struct rcl_stream *s;
 
 	while (get_event(events, &event)) {
-		/* Of a request this is the listener. */
+		/* The context of a connect request is that of the listener. */
 		s = event->id->context;
 		if (!rcl_sock_try_hold(&s->sock)) {
 			rdma_ack_cm_event(event);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Event channels of streams. A socket that connects has one of its own; a listener shares its
- * channel with the sockets that it has accepted.
+ * Event channels of streams. A connecting socket has its own channel; a listener shares its channel
+ * with the sockets that it has accepted.
  */
 #ifndef RCL_RSOCKET_EVENTS_H
 #define RCL_RSOCKET_EVENTS_H
@@ -15,13 +15,13 @@
  * @settle: called after the event was acknowledged, with the context of its id; or NULL
  * @refs: sockets that have ids on it
  * @task: of the service thread
- * @reading: an event is being read: the library may change the queue pair of its id
- * @lock: protects what follows; no other lock is taken under it
+ * @reading: held while an event is being read, which may change the queue pair of its id
+ * @lock: protects the members below; no other lock is taken under it
  * @listener: the listener, until its rclose(); no reference
  * @children: its sockets that raccept() has not taken, oldest first, linked by rcl_stream.next
- * @most: number of these that may be accepted
- * @answered: their number
- * @ready: number of these that raccept() may take; @eventfd is readable while it is not 0
+ * @most: limit of @answered
+ * @answered: number of children whose request was accepted
+ * @ready: number of children that raccept() may take; @eventfd is readable while it is not 0
  * @eventfd: of a listener, else -1
  */
 struct rcl_events {

@@ -2,8 +2,8 @@
 /*
  * Writing to memory of the peer.
  *
- * A mapping is told to the peer before the next data. It takes no credit, because stock peers never
- * give that back; the adapter waits until the peer has a receive for its message.
+ * A mapping is announced to the peer before the next data. The message takes no credit, because
+ * stock peers never return it; the adapter retries until the peer has a receive.
  *
  * Locking: rcl_sock.lock; it is released while a thread waits.
  */
@@ -81,7 +81,7 @@ int rcl_stream_map(struct rcl_stream *s, void *buf, size_t len, int prot, off_t 
 	}
 	if (*offset == -1)
 		*offset = (off_t)(uintptr_t)buf;
-	/* Sign-extended where off_t has 32 bits, as what the peer passes to riowrite() is. */
+	/* Sign-extended if off_t has 32 bits, like the offset of the peer's riowrite(). */
 	map->offset = (uint64_t)*offset;
 	map->index = index;
 	map->told = !remote;
@@ -145,7 +145,7 @@ int rcl_maps_send(struct rcl_stream *s, int64_t deadline)
 
 	while (!ret && s->maps->pending) {
 		ret = rcl_stream_wait_to_send(s, deadline);
-		/* Another thread may have told them meanwhile. */
+		/* Another thread may have announced them meanwhile. */
 		if (!ret && s->maps->pending)
 			ret = tell(s, first_pending(s->maps));
 	}

@@ -12,9 +12,9 @@
  * @s: the locked stream
  * @buf: memory of this end
  * @len: its bytes
- * @prot: PROT_WRITE: the peer may write to it; PROT_NONE: nobody is told
- * @offset: by which the peer finds it; -1: is set to the address, which may be negative where off_t
- *	has 32 bits
+ * @prot: PROT_WRITE: the peer may write to it; PROT_NONE: it is not announced
+ * @offset: its offset for the peer; -1: set to the address, which may be negative if off_t has 32
+ *	bits
  *
  * Return: 0, or a negative errno
  */
@@ -28,7 +28,7 @@ int rcl_stream_unmap(struct rcl_stream *s, void *buf, size_t len);
  * @s: the locked stream
  * @buf: what to write
  * @len: its bytes
- * @offset: where, as the peer's riomap() has said
+ * @offset: offset of the peer's riomap()
  * @flags: MSG_DONTWAIT or 0
  *
  * Return: bytes that were written, fewer than @len where the mappings of the peer end; or a
@@ -38,7 +38,7 @@ ssize_t rcl_stream_write(struct rcl_stream *s, const void *buf, size_t len, off_
 			 int flags);
 
 /**
- * rcl_maps_send - tell the peer all mappings that it has not been told
+ * rcl_maps_send - announce all new mappings to the peer
  * @s: the locked stream
  * @deadline: nanoseconds of CLOCK_MONOTONIC; 0: do not wait
  *

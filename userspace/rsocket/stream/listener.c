@@ -2,9 +2,9 @@
 /*
  * The passive side of a connection.
  *
- * The service thread answers requests while the program does something else, as TCP does: up to the
- * backlog, and later ones when raccept() has taken a socket. A socket is on the list of the
- * listener from its request until raccept() takes it, or it fails.
+ * The service thread accepts requests without the program, as TCP does: up to the backlog, and more
+ * whenever raccept() has taken a socket. A socket is on the list of the listener from its request
+ * until raccept() takes it or it fails.
  *
  * Locking: rcl_events.lock for the list, under which no other lock is taken. The lock of a listener
  * is taken before that of one of its sockets.
@@ -22,10 +22,10 @@
 #include "rsocket/stream/progress.h"
 #include "rsocket/wait.h"
 
-/* Sockets that wait for raccept() if rlisten() names no number. */
+/* Backlog if rlisten() specifies none. */
 #define BACKLOG 128
 
-/* false: the listener is closed, and takes no more. */
+/* Returns false if the listener is closed. */
 static bool append(struct rcl_events *events, struct rcl_stream *s)
 {
 	struct rcl_stream **end = &events->children;
@@ -39,7 +39,7 @@ static bool append(struct rcl_events *events, struct rcl_stream *s)
 	return true;
 }
 
-/* false: it is not on the list any more. */
+/* Returns false if the socket is not on the list any more. */
 static bool take_off(struct rcl_events *events, struct rcl_stream *s)
 {
 	struct rcl_stream **at = &events->children;
@@ -57,7 +57,7 @@ static bool take_off(struct rcl_events *events, struct rcl_stream *s)
 	return true;
 }
 
-/* Tells those who wait for the listener. */
+/* Notifies the waiters of the listener. */
 static void wake_listener(struct rcl_events *events)
 {
 	struct rcl_stream *listener;
@@ -100,8 +100,8 @@ static int answer(struct rcl_stream *s)
 		return ret;
 	rcl_endpoint_connected(s, &s->hello);
 	/*
-	 * MPA (RFC 5044) has the active end send first: soft-iWARP there takes what comes together
-	 * with the reply for an error. Each client of rsockets begins with a credit.
+	 * With MPA (RFC 5044) the active end sends first: soft-iWARP treats data that arrives with
+	 * the reply as an error. Each client of rsockets begins with a credit.
 	 */
 	s->tx.mute = s->iwarp;
 	param.private_data = data;
@@ -110,7 +110,7 @@ static int answer(struct rcl_stream *s)
 	return rdma_accept(s->id, &param) ? rcl_errno() : 0;
 }
 
-/* The next socket that waits to be answered; @events is locked. */
+/* The next socket whose request was not accepted yet; @events is locked. */
 static struct rcl_stream *next_waiting(struct rcl_events *events)
 {
 	struct rcl_stream *s = events->children;
@@ -125,7 +125,7 @@ static struct rcl_stream *next_waiting(struct rcl_events *events)
 	return s;
 }
 
-/* Drops a socket that has failed, unless raccept() may take it; nothing is locked. */
+/* Drops a socket that has failed, unless raccept() may take it; called unlocked. */
 static void drop(struct rcl_stream *s)
 {
 	struct rcl_events *events = s->events;
@@ -178,7 +178,7 @@ static struct rcl_stream *child_of(struct rcl_stream *listener, struct rdma_cm_e
 	return s;
 }
 
-/* A request for the listener. It is rejected if the peer speaks something else. */
+/* Handles a connect request. It is rejected if its private data are not those of rsockets. */
 static void take_request(struct rcl_stream *listener, struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *param = &event->param.conn;
@@ -205,7 +205,7 @@ static void take_request(struct rcl_stream *listener, struct rdma_cm_event *even
 	pthread_mutex_lock(&events->lock);
 	listed = append(events, s);
 	pthread_mutex_unlock(&events->lock);
-	/* The end of its id rejects the request. */
+	/* Destroying the id rejects the request. */
 	if (!listed)
 		rcl_sock_put(&s->sock);
 	answer_waiting(events);
@@ -238,7 +238,7 @@ static void handle(struct rdma_cm_event *event)
 		set_ready(s);
 }
 
-/* A socket that has failed before raccept() could take it. */
+/* Drops a socket that has failed before raccept() could take it. */
 static void settle(struct rcl_stream *s)
 {
 	bool down;
@@ -252,7 +252,7 @@ static void settle(struct rcl_stream *s)
 		drop(s);
 }
 
-/* It is what the descriptor of the listener shows to poll(2), too. */
+/* It also makes the descriptor of the listener readable for poll(2). */
 static int make_eventfd(struct rcl_stream *s)
 {
 	int fd;
@@ -295,7 +295,7 @@ int rcl_stream_listen(struct rcl_sock *sock, int backlog)
 	if (!ret)
 		ret = start_listening(s, backlog);
 	if (ret && s->state == RCL_STREAM_LISTENING) {
-		/* It may connect, and its events are those of a connection then. */
+		/* The socket may still connect, and then gets the events of a connection. */
 		pthread_mutex_lock(&s->events->lock);
 		s->events->listener = NULL;
 		pthread_mutex_unlock(&s->events->lock);
@@ -353,7 +353,7 @@ int rcl_stream_accept(struct rcl_sock *sock, struct rcl_sock **out)
 		if (ret)
 			return ret;
 	}
-	/* There is room for another one. */
+	/* Another request may be accepted now. */
 	answer_waiting(listener->events);
 	*out = &s->sock;
 	return 0;

@@ -2,8 +2,8 @@
 /*
  * Mappings of a stream.
  *
- * An entry of our table is copied when the message about it has come: the peer can write to the
- * table at any time.
+ * The peer can write to our table at any time, so an entry is copied once, when its message
+ * arrives.
  *
  * Locking: rcl_sock.lock.
  */

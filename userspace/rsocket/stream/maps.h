@@ -9,9 +9,9 @@
  * struct rcl_map - memory of this end, of riomap()
  * @next: in the list of the stream
  * @mr: its memory region
- * @offset: by which the peer finds it
- * @index: in the peer's table; -1: the peer is not told
- * @told: the peer was told
+ * @offset: its offset for the peer
+ * @index: in the peer's table; -1: not announced to the peer
+ * @told: was announced
  */
 struct rcl_map {
 	struct rcl_map *next;
@@ -24,9 +24,9 @@ struct rcl_map {
 /**
  * struct rcl_maps - the mappings of a stream
  * @own: memory of this end, in the order of riomap()
- * @pending: number of these that the peer has to be told
- * @peer: memory of the peer, by index; NULL: none was told
- * @last: index of the mapping that was found last
+ * @pending: number of these that are still to be announced
+ * @peer: mappings of the peer, by index; NULL: it has announced none
+ * @last: index of the mapping that rcl_maps_find() returned last
  */
 struct rcl_maps {
 	struct rcl_map *own;
@@ -36,23 +36,23 @@ struct rcl_maps {
 };
 
 /**
- * rcl_maps_get - the mappings of a stream, which has some from now on
+ * rcl_maps_get - the mappings of a stream, allocated at the first call
  *
  * Return: the mappings, or NULL if there is no memory
  */
 struct rcl_maps *rcl_maps_get(struct rcl_stream *s);
 
 /**
- * rcl_maps_came - the peer has written a mapping
+ * rcl_maps_came - copy a mapping that the peer has written
  * @s: the locked stream
- * @index: where in our table; any number
+ * @index: of the entry in our table; any number
  *
  * Return: 0; -EPROTO: there is no such entry; -ENOMEM
  */
 int rcl_maps_came(struct rcl_stream *s, uint32_t index);
 
 /**
- * rcl_maps_find - the memory of the peer at an offset
+ * rcl_maps_find - find the mapping of the peer at an offset
  * @s: the locked stream
  * @offset: the offset
  *
@@ -60,7 +60,7 @@ int rcl_maps_came(struct rcl_stream *s, uint32_t index);
  */
 const struct rcl_iomap *rcl_maps_find(struct rcl_stream *s, uint64_t offset);
 
-/** rcl_maps_free - free all mappings of a stream that nobody uses any more */
+/** rcl_maps_free - free all mappings of a stream, which no thread uses any more */
 void rcl_maps_free(struct rcl_stream *s);
 
 #endif /* RCL_RSOCKET_MAPS_H */

@@ -2,9 +2,9 @@
 /*
  * Work requests of the send queue.
  *
- * Not each of them is signaled: one completion frees all that were posted before. Its wr_id has the
- * counters of that time: bytes in bits 0 to 31, work requests in bits 32 to 55, control messages in
- * bits 56 to 63.
+ * Not all of them are signaled: a completion frees all earlier work requests as well. Its wr_id
+ * holds the counters of the time when it was posted: bytes in bits 0 to 31, work requests in bits
+ * 32 to 55, control messages in bits 56 to 63.
  *
  * Locking: rcl_sock.lock.
  */
@@ -16,7 +16,7 @@
 
 #include "base/err.h"
 
-/* A completion is asked for when this part of the buffer or of the queue was posted without one. */
+/* Signal a work request when a quarter of the buffer or of the queue was posted unsignaled. */
 #define SIGNAL_PART 4
 
 #define SLOT_BITS 24
@@ -44,7 +44,7 @@ uint32_t rcl_tx_bytes_left(const struct rcl_stream *s)
 	return s->tx.size - (s->tx.bytes - s->tx.bytes_done);
 }
 
-/* On iWARP a message is a work request of its own. */
+/* With iWARP a message is a separate work request. */
 static uint32_t slots_of_message(const struct rcl_stream *s)
 {
 	return s->iwarp ? 2 : 1;
@@ -62,7 +62,7 @@ static void take_target(struct rcl_stream *s)
 	s->tx.news--;
 	if (!s->tx.target.len)
 		return;
-	/* The peer writes this entry again when it has read what is written to this range. */
+	/* The peer writes this entry again after it has read the data in this range. */
 	entry->len = 0;
 	s->tx.index = (s->tx.index + 1) % RCL_SGL_ENTRIES;
 }
@@ -139,13 +139,13 @@ static bool wants_completion(const struct rcl_stream *s)
 	       s->tx.bytes - s->tx.bytes_signaled >= s->tx.size / SIGNAL_PART;
 }
 
-/* Posts a work request that is counted already. */
+/* Posts a work request; the caller has counted it. */
 static int post(struct rcl_stream *s, struct ibv_send_wr *wr, bool signaled)
 {
 	struct ibv_send_wr *bad;
 
 	wr->wr_id = counters(s);
-	/* soft-iWARP takes unsignaled data for memory that stays as it is until TCP has sent it. */
+	/* soft-iWARP expects the memory of unsignaled data not to change until TCP has sent it. */
 	if (signaled || s->iwarp || wants_completion(s)) {
 		wr->send_flags |= IBV_SEND_SIGNALED;
 		s->tx.slots_signaled = s->tx.slots;
@@ -154,7 +154,7 @@ static int post(struct rcl_stream *s, struct ibv_send_wr *wr, bool signaled)
 	return rcl_verbs_err(ibv_post_send(s->id->qp, wr, &bad));
 }
 
-/* iWARP: the message after its RDMA WRITE. Such messages have the byte order of the host. */
+/* iWARP: sends the message of an RDMA WRITE, in the byte order of the host. */
 static int post_send(struct rcl_stream *s, uint32_t msg, bool signaled)
 {
 	struct ibv_sge sge = { .addr = (uintptr_t)&msg, .length = sizeof(msg) };
@@ -184,7 +184,7 @@ static int post_write(struct rcl_stream *s, const struct rcl_piece *piece, uint6
 	return post(s, &wr, signaled);
 }
 
-/* A message, and what is written in front of it. */
+/* Posts a message, and the RDMA WRITE before it. */
 static int post_message(struct rcl_stream *s, const struct rcl_piece *piece, uint64_t addr,
 			uint32_t key, uint32_t msg, bool signaled)
 {
@@ -235,7 +235,7 @@ int rcl_tx_direct(struct rcl_stream *s, const struct rcl_piece *piece, uint64_t 
 	return post_write(s, piece, addr, key, false);
 }
 
-/* A short piece from the memory of the caller, or from behind the ring, if it cannot be inline. */
+/* A short piece, inline, or else copied behind the ring. */
 static struct rcl_piece short_piece(struct rcl_stream *s, const void *from, uint32_t len)
 {
 	uint32_t kept = sizeof(struct rcl_target) * (s->tx.controls % RCL_CONTROL_SLOTS);

@@ -6,8 +6,7 @@
 #include "rsocket/stream/stream.h"
 
 /**
- * struct rcl_piece - bytes that are posted with one work request: of the caller or of the send
- *                    buffer
+ * struct rcl_piece - data of one work request: memory of the caller or of the send buffer
  */
 struct rcl_piece {
 	struct ibv_sge sge[2];
@@ -17,7 +16,7 @@ struct rcl_piece {
 	bool is_inline;
 };
 
-/** rcl_tx_slots_left - free work requests, without those that are kept for control messages */
+/** rcl_tx_slots_left - free work requests, without those reserved for control messages */
 uint32_t rcl_tx_slots_left(const struct rcl_stream *s);
 
 /** rcl_tx_bytes_left - free bytes of the send buffer */
@@ -27,17 +26,17 @@ uint32_t rcl_tx_bytes_left(const struct rcl_stream *s);
  * rcl_tx_may_send - may data be posted now?
  * @s: the locked stream
  *
- * Takes over the next range of the peer's memory, if it has told one.
+ * Switches to the next range of the peer's memory, if it has announced one.
  */
 bool rcl_tx_may_send(struct rcl_stream *s);
 
 /**
- * rcl_tx_all_done - has all that was posted completed, and is nothing owed?
+ * rcl_tx_all_done - have all work requests completed, and is no control message left to send?
  * @s: the locked stream, of which the last work request is signaled
  */
 bool rcl_tx_all_done(const struct rcl_stream *s);
 
-/** rcl_tx_will_complete - is the last work request under way, and will its completion be seen? */
+/** rcl_tx_will_complete - is the last work request in progress, and was it signaled? */
 bool rcl_tx_will_complete(const struct rcl_stream *s);
 
 /**
@@ -51,7 +50,7 @@ int rcl_tx_reap(struct rcl_stream *s);
 /**
  * rcl_tx_data - post data to the peer's current range
  * @s: the locked stream; rcl_tx_may_send() is true
- * @piece: the data, no more than the range takes
+ * @piece: the data, which fits the range
  *
  * Return: 0 or a negative errno
  */
@@ -69,7 +68,7 @@ int rcl_tx_data(struct rcl_stream *s, const struct rcl_piece *piece);
 int rcl_tx_direct(struct rcl_stream *s, const struct rcl_piece *piece, uint64_t addr, uint32_t key);
 
 /**
- * rcl_tx_iomap - tell the peer a mapping
+ * rcl_tx_iomap - announce a mapping to the peer
  * @s: the locked stream; rcl_tx_may_send() is true
  * @index: of the entry of its table
  * @iomap: the mapping, in its byte order
@@ -82,9 +81,9 @@ int rcl_tx_iomap(struct rcl_stream *s, uint32_t index, const struct rcl_iomap *i
 bool rcl_tx_may_control(const struct rcl_stream *s);
 
 /**
- * rcl_tx_credit - tell the peer how many messages it may send, and with @target the next range
+ * rcl_tx_credit - announce to the peer how many messages it may send, and optionally a range
  * @s: the locked stream; rcl_tx_may_control() is true
- * @limit: number of messages in all
+ * @limit: total number of messages since the connect
  * @target: the range; NULL: none
  *
  * Return: 0 or a negative errno
@@ -101,10 +100,10 @@ int rcl_tx_credit(struct rcl_stream *s, uint16_t limit, const struct rcl_target 
 int rcl_tx_control(struct rcl_stream *s, enum rcl_control control);
 
 /**
- * rcl_tx_probe - write 0 bytes to the peer, of which it notices nothing
+ * rcl_tx_probe - write 0 bytes to the peer, whose program does not notice
  * @s: the locked stream; rcl_tx_may_control() is true
  *
- * It completes when the peer's adapter has answered, and fails when that does not.
+ * Completes when the peer's adapter has acknowledged the write, or fails without acknowledgement.
  *
  * Return: 0 or a negative errno
  */

@@ -2,11 +2,11 @@
 /*
  * Progress of a stream.
  *
- * A thread that is in a call handles completions. Of the threads that wait for the same stream, one
- * sleeps in ibv_get_cq_event(), as that is the cheapest; the others poll the channel together with
- * their eventfd. The thread that handles completions wakes the others.
+ * Completions are handled by threads in calls. Of the threads that wait for the same stream, one
+ * sleeps in ibv_get_cq_event(), which is the cheapest way; the others poll the channel and their
+ * eventfd. The thread that handles completions wakes the others.
  *
- * Locking: rcl_sock.lock, which is released by a thread that sleeps.
+ * Locking: rcl_sock.lock, which is released while a thread sleeps.
  */
 #include "rsocket/stream/progress.h"
 
@@ -26,7 +26,7 @@ void rcl_stream_broken(struct rcl_stream *s, int err)
 {
 	if (s->state != RCL_STREAM_UP && s->state != RCL_STREAM_ACCEPTING)
 		return;
-	/* If the peer sends no more, nothing of what it has sent is missing. */
+	/* Not an error if the peer has ended its direction: all of its data have arrived. */
 	if (err && s->can_recv)
 		s->sock.err = -err;
 	s->state = RCL_STREAM_DOWN;
@@ -35,14 +35,14 @@ void rcl_stream_broken(struct rcl_stream *s, int err)
 	rcl_stream_wake(s);
 }
 
-/* What a peer must not do. Its data cannot be trusted any more. */
+/* The peer has violated the protocol: its data cannot be trusted any more. */
 static void protocol_error(struct rcl_stream *s)
 {
 	rcl_endpoint_fail(s);
 	rcl_stream_broken(s, -EPROTO);
 }
 
-/* A connection is over when both directions have ended and all that was sent has arrived. */
+/* Ends a connection whose directions have both ended, once all data has arrived. */
 static void end_if_all_done(struct rcl_stream *s)
 {
 	if (rcl_stream_is_over(s) && rcl_tx_all_done(s))
@@ -59,7 +59,7 @@ static void control_came(struct rcl_stream *s, uint32_t control)
 	end_if_all_done(s);
 }
 
-/* The message of a completion; on iWARP it is in memory, in the byte order of the sender. */
+/* The message of a completion; with iWARP it is in memory, in the byte order of the sender. */
 static uint32_t message_of(const struct rcl_stream *s, const struct ibv_wc *wc)
 {
 	uint32_t msg;
@@ -71,8 +71,8 @@ static uint32_t message_of(const struct rcl_stream *s, const struct ibv_wc *wc)
 }
 
 /*
- * Were @len bytes written in front of a message? On iWARP, where the message is a SEND of its own,
- * and with an adapter that has never told a length, they may have been.
+ * Were @len bytes written before a message? Unknown, and assumed, with iWARP, where the message is
+ * a separate SEND, and with adapters that never report the length.
  */
 static bool was_written(const struct rcl_stream *s, const struct ibv_wc *wc, uint32_t len)
 {
@@ -90,7 +90,7 @@ static void data_came(struct rcl_stream *s, const struct ibv_wc *wc, uint32_t le
 
 static void iomap_came(struct rcl_stream *s, const struct ibv_wc *wc, uint32_t index)
 {
-	/* A stock peer has taken a credit for it, as for data. */
+	/* A stock peer takes a credit for it, as for data. */
 	s->rx.count++;
 	if (!was_written(s, wc, sizeof(struct rcl_iomap)) || rcl_maps_came(s, index))
 		protocol_error(s);
@@ -122,8 +122,8 @@ static void message_came(struct rcl_stream *s, const struct ibv_wc *wc)
 }
 
 /*
- * Receives are flushed when the queue pair has failed: the reason is the completion of a send.
- * Without such a one the library has ended the queue pair, as the peer has disconnected.
+ * Receives are flushed when the queue pair fails; the completion of a send has the reason. Without
+ * one, librdmacm has moved the queue pair to the error state because the peer has disconnected.
  */
 static void receive_failed(struct rcl_stream *s, enum ibv_wc_status status)
 {
@@ -151,7 +151,7 @@ static unsigned int handle_receives(struct rcl_stream *s)
 				receive_failed(s, wc[i].status);
 			}
 		}
-		/* The buffers of messages on iWARP are used again in their order. */
+		/* With iWARP the buffers of messages are reused in order. */
 		if (count > 0 && handled && s->state == RCL_STREAM_UP &&
 		    rcl_endpoint_post_receives(s, (unsigned int)count))
 			rcl_stream_broken(s, -ECONNRESET);
@@ -165,7 +165,7 @@ static void reap(struct rcl_stream *s)
 {
 	int ret = rcl_tx_reap(s);
 
-	/* The peer may have ended the connection before, which is no error. */
+	/* Not an error if the peer has ended the connection before. */
 	if (ret)
 		handle_receives(s);
 	if (ret)
@@ -174,7 +174,7 @@ static void reap(struct rcl_stream *s)
 		end_if_all_done(s);
 }
 
-/* The end of a direction, for which there was no work request before. */
+/* Sends the control message for which there was no work request before. */
 static void tell_owed(struct rcl_stream *s)
 {
 	int ret;
@@ -201,7 +201,7 @@ void rcl_stream_give(struct rcl_stream *s)
 	bool announce = s->rx.freed >= half;
 	int ret;
 
-	/* Credits would take each work request that becomes free. */
+	/* Credits would use up each work request that becomes free. */
 	if (s->state != RCL_STREAM_UP || s->tx.owed || (!announce && !limit_is_old(s)))
 		return;
 	if (!rcl_tx_may_control(s))
@@ -248,8 +248,8 @@ void rcl_stream_arm(struct rcl_stream *s, bool sends)
 {
 	rcl_cq_arm(&s->recv_cq);
 	/*
-	 * A credit that has no work request is given when a control message has completed, and the
-	 * connection is over when all have.
+	 * The completion of a control message makes room for a credit that had no work request, and
+	 * may be the last one of the connection.
 	 */
 	if (sends || !rcl_tx_may_control(s) || rcl_stream_is_over(s))
 		rcl_cq_arm(&s->send_cq);
@@ -267,26 +267,26 @@ void rcl_stream_drain(struct rcl_stream *s)
 	bool any = false;
 	void *context;
 
-	/* The descriptor blocks, so that a thread can sleep in ibv_get_cq_event(). */
+	/* poll() first: the descriptor is a blocking one, for ibv_get_cq_event(). */
 	while (!s->sleeper && poll(&fd, 1, 0) > 0) {
 		if (ibv_get_cq_event(s->comp, &told, &context))
 			return rcl_stream_broken(s, -ECONNRESET);
 		event_taken(s, told);
 		any = true;
 	}
-	/* Others may wait for the queue, which is not armed any more. */
+	/* Other threads may wait for the queue, which is not armed any more. */
 	if (any)
 		rcl_sock_changed(&s->sock);
 }
 
-/* Lets a thread that sleeps in ibv_get_cq_event() return. */
+/* Makes a thread return that sleeps in ibv_get_cq_event(). */
 static void wake_sleeper(struct rcl_stream *s)
 {
 	if (s->state != RCL_STREAM_UP) {
 		rcl_endpoint_fail(s);
 		return;
 	}
-	/* If all control messages are under way, the completion of one of them does it. */
+	/* If no control message can be posted, the completion of an earlier one wakes it. */
 	rcl_cq_arm(&s->send_cq);
 	if (!rcl_tx_may_control(s))
 		reap(s);
@@ -301,7 +301,7 @@ void rcl_stream_wake(struct rcl_stream *s)
 	rcl_sock_changed(&s->sock);
 }
 
-/* A thread is cancelled that sleeps for an event: others go on instead. */
+/* Called if the sleeping thread is cancelled: another waiter takes its place. */
 static void give_back(void *arg)
 {
 	struct rcl_stream *s = arg;
@@ -313,7 +313,7 @@ static void give_back(void *arg)
 	rcl_sock_put(&s->sock);
 }
 
-/* Sleeps until the channel has an event, and takes it. */
+/* Sleeps until the channel has an event, and reads it. */
 static int get_event(struct rcl_stream *s, struct ibv_cq **told)
 {
 	struct pollfd fd = { .fd = s->comp->fd, .events = POLLIN };
@@ -347,7 +347,7 @@ static int sleep_for_event(struct rcl_stream *s)
 	if (!ret)
 		event_taken(s, told);
 	/*
-	 * Those who poll the channel may have missed the event, or have left the channel to this
+	 * Threads that poll the channel may have missed the event, or left the channel to this
 	 * thread.
 	 */
 	rcl_sock_changed(&s->sock);
@@ -364,7 +364,7 @@ static int sleep_and_poll(struct rcl_stream *s, int64_t deadline)
 	return ret > 0 ? 0 : ret ? ret : -EAGAIN;
 }
 
-/* Without sleeping: an answer that comes at once needs no wake-up. */
+/* Polls for completions without sleeping: an early answer then needs no wake-up. */
 static bool spin(struct rcl_stream *s, bool (*test)(struct rcl_stream *s), int64_t end)
 {
 	while (rcl_now_ns() < end) {
@@ -381,12 +381,12 @@ static int sleep_until(struct rcl_stream *s, bool (*test)(struct rcl_stream *s),
 	int ret;
 
 	for (;;) {
-		/* Completions from before the channel was armed are not told. */
+		/* There is no event for completions from before the arming. */
 		rcl_stream_arm(s, sends);
 		rcl_stream_progress(s);
 		if (test(s))
 			return 0;
-		/* One that is mute could not be woken from there. */
+		/* A mute stream cannot post the control message that wakes the sleeper. */
 		if (deadline == RCL_FOREVER && !s->sleeper && !s->tx.mute)
 			ret = sleep_for_event(s);
 		else

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What a call sends, one piece after the other: copied to the send buffer, or posted from the
- * memory of the caller if it is short.
+ * The pieces in which a call sends its data: copied to the send buffer, or posted inline if they
+ * are short.
  *
  * Locking: rcl_sock.lock; it is released while a thread waits.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Stream sockets: what they do in each call, and their readiness.
+ * Stream sockets: their operations and readiness.
  *
  * Locking: rcl_sock.lock.
  */

@@ -13,23 +13,23 @@
 #include "rsocket/wait.h"
 #include "rsocket/wire.h"
 
-/** RCL_CONTROL_SLOTS - work requests of the send queue that are kept for control messages */
+/** RCL_CONTROL_SLOTS - work requests of the send queue that are reserved for control messages */
 #define RCL_CONTROL_SLOTS 4
 
-/** RCL_SEND_LEAST - free bytes of the send buffer without which nothing is sent */
+/** RCL_SEND_LEAST - nothing is sent while the send buffer has fewer free bytes */
 #define RCL_SEND_LEAST 2048
 
 /**
  * enum rcl_stream_state - states of a stream
  * @RCL_STREAM_NEW: neither bound nor connected
  * @RCL_STREAM_BOUND: rbind() was called
- * @RCL_STREAM_LISTENING: it has requests, and no data
+ * @RCL_STREAM_LISTENING: rlisten() was called
  * @RCL_STREAM_ADDRESS: the address of the peer is being resolved
  * @RCL_STREAM_ROUTE: the route to it is being resolved
  * @RCL_STREAM_CONNECTING: the request was sent
  * @RCL_STREAM_ACCEPTING: the reply was sent
  * @RCL_STREAM_UP: connected
- * @RCL_STREAM_FAILED: it could not be connected
+ * @RCL_STREAM_FAILED: the connect has failed
  * @RCL_STREAM_DOWN: the connection has ended; received data may be left
  */
 enum rcl_stream_state {
@@ -50,31 +50,31 @@ struct rcl_maps;
 
 /**
  * struct rcl_tx - the direction to the peer
- * @buf: ring of @size bytes: what was posted, and is not sent yet
+ * @buf: ring of @size bytes: data that was posted and not sent yet
  * @pages: its pages, with room for entries of the peer's array behind the ring
  * @mr: its memory region
  * @size: bytes
  * @offset: where the next byte is written
- * @bytes: bytes of the ring that were posted in all
- * @bytes_done: of these, bytes that are free again
- * @slots: work requests that were posted in all
- * @slots_done: of these, those that have completed
+ * @bytes: total of posted bytes of the ring
+ * @bytes_done: total of bytes that are free again
+ * @slots: total of posted work requests
+ * @slots_done: total of completed work requests
  * @slots_most: work requests of the send queue
- * @controls: control messages that were posted in all
- * @controls_done: of these, those that have completed
+ * @controls: total of posted control messages
+ * @controls_done: total of completed control messages
  * @bytes_signaled: value of @bytes at the last signaled work request
- * @slots_signaled: value of @slots then
+ * @slots_signaled: likewise, of @slots
  * @seq: number of the next message that needs a credit
- * @limit: number of the first message that the peer does not take yet
- * @spare: credits that are left to control messages
- * @target: what is left of the range that is being filled
+ * @limit: number of the first message that may not be sent yet
+ * @spare: credits that are reserved for control messages
+ * @target: the rest of the range that is being filled
  * @sgl: our array of ranges, which the peer fills
  * @index: of the next entry
- * @news: messages that may have had an entry which was not read yet
- * @owed: DISCONNECT or SHUTDOWN has to be sent when there is a work request for it
- * @owed_control: which of them
- * @mute: iWARP: this end has accepted, and may send nothing before the peer has sent something
- * @error: why a work request has failed, a negative errno; 0: none has
+ * @news: credit messages that may announce an entry that was not read yet
+ * @owed: DISCONNECT or SHUTDOWN has to be sent when a work request is free
+ * @owed_control: the one of these
+ * @mute: iWARP: this end has accepted, and may not send before the peer has
+ * @error: negative errno of the first work request that has failed; 0: none
  *
  * All counters wrap around.
  */
@@ -108,24 +108,24 @@ struct rcl_tx {
 
 /**
  * struct rcl_rx - the direction from the peer
- * @pages: the memory that the peer may write to: the ring, on iWARP @posted messages, @table
+ * @pages: memory that the peer may write: the ring, with iWARP @posted messages, and @table
  * @table: our array of ranges, and our table of mappings
  * @mr: memory region of @pages
- * @buf: the ring of two halves, behind it the messages
+ * @buf: the ring of two halves, followed by the messages
  * @size: its bytes
  * @offset: of the next byte for the program
  * @avail: bytes for the program
- * @freed: bytes that the program has taken since a half was announced
- * @room: announced bytes that the peer has not filled
+ * @freed: bytes that the program has read since a half was announced
+ * @room: announced bytes that the peer has not filled yet
  * @give: offset of the half that is announced next
- * @most: data messages that the peer may send before it gets a credit
+ * @most: data messages that the peer may send without a new credit
  * @posted: work requests of the receive queue
- * @next_msg: iWARP: the buffer of a message that is posted next
- * @count: data messages that were received in all
- * @told: value of @count when the last limit was told
- * @tells_len: completions have told how many bytes were written
+ * @next_msg: iWARP: the next message buffer to post
+ * @count: total of received data messages
+ * @told: value of @count when the last limit was announced
+ * @tells_len: the adapter reports how many bytes were written
  * @peer: the peer's array of ranges
- * @peer_index: of its entry that is written next
+ * @peer_index: the entry that is written next
  */
 struct rcl_rx {
 	struct rcl_pages pages;
@@ -150,18 +150,18 @@ struct rcl_rx {
 
 /**
  * struct rcl_stream - a stream socket
- * @sock: what all sockets have; the first member
+ * @sock: the base; the first member
  * @state: &enum rcl_stream_state
- * @can_recv: neither end has ended this direction
+ * @can_recv: neither end has closed this direction
  * @can_send: likewise
- * @shut_send: this end has ended the direction to the peer
+ * @shut_send: this end has closed the direction to the peer
  * @closed: rclose() was called
  * @left: the service thread ends it, and has a reference
- * @iwarp: messages are SENDs after an RDMA WRITE, which has no immediate data there
+ * @iwarp: messages are SENDs after an RDMA WRITE, as iWARP has no immediate data
  * @swap: the peer has the other byte order
- * @sleeper: a thread is in ibv_get_cq_event(): nobody else may take events of the channel
- * @spin: whether a call looks for completions for a while before it sleeps
- * @tries: times that the current step of the connect was tried
+ * @sleeper: a thread is in ibv_get_cq_event(): no other thread may read events of the channel
+ * @spin: how long a call polls for completions before it sleeps
+ * @tries: number of attempts of the current step of the connect
  * @id: of the connection manager; NULL: none yet
  * @events: the channel of @id
  * @route: value of RDMA_ROUTE, or NULL
@@ -172,25 +172,25 @@ struct rcl_rx {
  * @send_cq: completion queue of sends; it is armed only while a thread waits for room
  * @tx: direction to the peer
  * @rx: direction from the peer
- * @peer_iomaps: entries of the peer's table of mappings, which is behind its array of ranges
+ * @peer_iomaps: entries of the peer's table of mappings, which follows its array of ranges
  * @maps: mappings of riomap(); see iomap.h
  * @next: an accepted socket before raccept(): next in the list of the listener
  * @answered: likewise: its request was accepted
  * @ready: likewise: raccept() may take it
- * @hello: an accepted socket: what the peer has told
+ * @hello: an accepted socket: the hello of the peer
  * @param: an accepted socket: parameters of the request
- * @alive: task of the service thread for keep-alive, and for what rshutdown() and rclose() have
- *         left to send
- * @keepalive_s: seconds between messages that show whether the peer is there; 0: off
- * @probe_at: time of the next of them
- * @probe_end: time at which the last one has to have completed; RCL_FOREVER: it need not
- * @probe_slot: value of @tx.slots after it
+ * @alive: task of the service thread for keep-alive, and for messages that rshutdown() and rclose()
+ *         could not send
+ * @keepalive_s: seconds between keep-alive probes; 0: off
+ * @probe_at: time of the next probe
+ * @probe_end: time at which the last probe must have completed; RCL_FOREVER: none is in progress
+ * @probe_slot: value of @tx.slots after that probe
  * @keepalive: SO_KEEPALIVE
- * @keepidle_s: TCP_KEEPIDLE; 0: none was set
+ * @keepidle_s: TCP_KEEPIDLE; 0: not set
  * @tos: IP_TOS
  * @nodelay: TCP_NODELAY
  * @v6only: IPV6_V6ONLY
- * @linger: after rclose(): time at which the connection is ended in any case
+ * @linger: after rclose(): when the connection is ended in any case
  */
 struct rcl_stream {
 	struct rcl_sock sock;
@@ -241,13 +241,13 @@ static inline struct rcl_stream *rcl_stream_of(struct rcl_sock *sock)
 	return (struct rcl_stream *)(void *)sock;
 }
 
-/** rcl_stream_is_over - both directions have ended; what was sent may still be under way */
+/** rcl_stream_is_over - both directions are closed; data may still be in flight */
 static inline bool rcl_stream_is_over(const struct rcl_stream *s)
 {
 	return s->state >= RCL_STREAM_UP && !s->can_recv && !s->can_send;
 }
 
-/** rcl_stream_ops - the calls of streams */
+/** rcl_stream_ops - the operations of streams */
 extern const struct rcl_sock_ops rcl_stream_ops;
 
 #endif /* RCL_RSOCKET_STREAM_H */

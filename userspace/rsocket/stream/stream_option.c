@@ -38,7 +38,7 @@ static int set_id_option(struct rcl_stream *s, int name, void *value, size_t len
 	return rdma_set_option(s->id, RDMA_OPTION_ID, name, value, len) ? rcl_errno() : 0;
 }
 
-/* As with librdmacm, it does nothing for a socket that is bound. */
+/* As with librdmacm, ignored after rbind(). */
 static int set_reuseaddr(struct rcl_stream *s, int on)
 {
 	int ret = set_id_option(s, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on));
@@ -59,7 +59,7 @@ static uint32_t system_keepalive(void)
 	return seconds;
 }
 
-/* Without a time of the program the default is as good: a dead peer is found earlier. */
+/* Uses the default if the program has set no time: a dead peer is found earlier. */
 static void choose_keepalive(struct rcl_stream *s)
 {
 	uint32_t usual = rcl_rsocket_conf()->keepalive_s;
@@ -97,7 +97,7 @@ static int set_socket(struct rcl_stream *s, int name, int number)
 		return set_reuseaddr(s, number);
 	case SO_KEEPALIVE:
 		return set_keepalive(s, number);
-	/* What is stored for all types, and does nothing more here. */
+	/* Options that sockopt.c has stored; nothing more to do. */
 	case SO_RCVBUF:
 	case SO_SNDBUF:
 	case SO_OOBINLINE:
@@ -141,7 +141,7 @@ static int set_tcp(struct rcl_stream *s, int name, int number)
 	case TCP_NODELAY:
 		s->nodelay = number;
 		return 0;
-	/* What the adapter does anyway, or does not do. */
+	/* Accepted and ignored: the adapter decides. */
 	case TCP_KEEPCNT:
 	case TCP_KEEPINTVL:
 	case TCP_MAXSEG:
@@ -173,7 +173,7 @@ static int set_rdma(struct rcl_stream *s, int name, const void *value, socklen_t
 	return rcl_size_set(&s->sock, name, value, len);
 }
 
-/* The value of TCP_CONGESTION is a name, and that of IP_TOS may be one byte, see ip(7). */
+/* The value of TCP_CONGESTION is a string, and that of IP_TOS may be one byte: ip(7). */
 static bool get_number(int level, int name, const void *value, socklen_t len, int *number)
 {
 	if (level == IPPROTO_TCP && name == TCP_CONGESTION)
@@ -230,7 +230,7 @@ static int segment(const struct rcl_stream *s)
 	return 1 << (7 + s->id->route.path_rec->mtu);
 }
 
-/* As with librdmacm, it is that of the system once SO_KEEPALIVE is on, and 0 before. */
+/* As with librdmacm, the system's default while SO_KEEPALIVE is on, otherwise 0. */
 static int idle_time(const struct rcl_stream *s)
 {
 	if (s->keepidle_s || !s->keepalive)
@@ -258,7 +258,7 @@ static int get_tcp(const struct rcl_stream *s, int name, void *value, socklen_t 
 	}
 }
 
-/* A path in the form in which RDMA_ROUTE takes it. */
+/* Converts a path to the form of RDMA_ROUTE. */
 static struct ibv_path_data path_data(const struct ibv_sa_path_rec *path)
 {
 	uint32_t flow = be32toh(path->flow_label) << 8 | path->hop_limit;
@@ -275,7 +275,7 @@ static struct ibv_path_data path_data(const struct ibv_sa_path_rec *path)
 			.reversible_numpath = (uint8_t)(path->reversible << 7 | 1),
 			.pkey = path->pkey,
 			.qosclass_sl = htobe16(path->sl),
-			/* Their upper two bits say: exactly. */
+			/* The upper two bits are the selector: exactly this value. */
 			.mtu = path->mtu | 2 << 6,
 			.rate = path->rate | 2 << 6,
 			.packetlifetime = path->packet_life_time | 2 << 6,
