@@ -138,7 +138,7 @@ static void take_message(const struct wire_message *message)
 		return;
 	taken->stored = stored_new(&entry);
 	if (!taken->stored)
-		fail(TOOL_ERROR, "there is no memory for the messages that wait");
+		fail(TOOL_ERROR, "there is no memory for a message");
 	taken->since = message->time;
 	last++;
 }
@@ -161,7 +161,7 @@ static void take_notification(struct nlmsghdr *nlh, struct nlattr **attrs, void 
 		return;
 	notice = calloc(1, sizeof(*notice));
 	if (!notice)
-		fail(TOOL_ERROR, "there is no memory for what happens");
+		fail(TOOL_ERROR, "there is no memory for a notification");
 	notice->since = now(CLOCK_MONOTONIC);
 	notice->told = told;
 	notice->record = record_notification(attrs);
@@ -195,7 +195,7 @@ static void wait_for(struct pollfd *fds, nfds_t count, const sigset_t *waits)
 	bool some = first < last || notices;
 
 	if (ppoll(fds, some ? 0 : count, some ? &nap : NULL, waits) < 0 && errno != EINTR)
-		fail(TOOL_ERROR, "it cannot be waited for messages: %m");
+		fail(TOOL_ERROR, "poll: %m");
 }
 
 /*

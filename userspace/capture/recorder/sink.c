@@ -70,7 +70,7 @@ static void print(const struct record_port *port, const struct record_entry *ent
 	if (unread)
 		return;
 	finish();
-	fail(TOOL_ERROR, "what is recorded cannot be printed: %s", strerror(ret));
+	fail(TOOL_ERROR, "messages cannot be printed: %s", strerror(ret));
 }
 
 /* Messages of other ports are still kept. */

@@ -123,7 +123,7 @@ void client_dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg)
 	int ret = dump(cmd, fn, arg);
 
 	if (ret < 0)
-		fail(TOOL_ERROR, "the module does not tell: %s", nl_geterror(ret));
+		fail(TOOL_ERROR, "cannot read from the module: %s", nl_geterror(ret));
 }
 
 /**
@@ -132,14 +132,14 @@ void client_dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg)
  * @fn: called for each message
  * @arg: argument of @fn
  *
- * Return: false: it tells nothing
+ * Return: false if the user may not, or the module has no such objects
  */
 bool client_may_dump(enum rdma_cm_alt_nl_cmd cmd, message_fn fn, void *arg)
 {
 	int ret = dump(cmd, fn, arg);
 
 	if (ret < 0 && ret != -NLE_PERM && ret != -NLE_OPNOTSUPP)
-		fail(TOOL_ERROR, "the module does not tell: %s", nl_geterror(ret));
+		fail(TOOL_ERROR, "cannot read from the module: %s", nl_geterror(ret));
 	return ret >= 0;
 }
 
@@ -148,9 +148,9 @@ static void join(struct nl_sock *sock, int group)
 	int ret = group < 0 ? group : nl_socket_add_membership(sock, group);
 
 	if (ret == -NLE_PERM)
-		fail(TOOL_ERROR, "only who has CAP_NET_ADMIN sees what happens: try sudo");
+		fail(TOOL_ERROR, "notifications need CAP_NET_ADMIN: try sudo");
 	if (ret < 0)
-		fail(TOOL_ERROR, "the module does not tell what happens: %s", nl_geterror(ret));
+		fail(TOOL_ERROR, "cannot read notifications: %s", nl_geterror(ret));
 }
 
 struct client_monitor {
@@ -215,7 +215,7 @@ bool client_monitor_read(struct client_monitor *monitor)
 		tool_warn("some of it was lost: it came faster than it was read");
 		resolve_family(monitor->asker);
 	} else if (ret < 0 && ret != -NLE_MSG_TRUNC && ret != -NLE_INTR) {
-		fail(TOOL_ERROR, "the module does not tell any more: %s", nl_geterror(ret));
+		fail(TOOL_ERROR, "cannot read further notifications: %s", nl_geterror(ret));
 	}
 	return !monitor->receiver.gone;
 }
