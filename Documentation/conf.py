@@ -31,8 +31,8 @@ html_show_sourcelink = False
 graphviz_output_format = "svg"
 nitpicky = True
 
-# The reference of the ioctls and of netlink is made of comments of the headers, and only in the pages.
-BUILT = re.compile(r"^\.\. built from: (scripts/gen-uapi-doc) (\w+)$", re.MULTILINE)
+# Only the web pages have what repeats a source: the reference of the headers, and the diagram of states.
+BUILT = re.compile(r"^\.\. built from: (scripts/gen-(?:states|uapi-doc)) (\w+)$", re.MULTILINE)
 
 # The documents link to each other by file names, which any reader of reStructuredText understands, and to
 # files of the tree. Here the ones become references, which are checked, the others files to download.
@@ -51,11 +51,11 @@ def link(match):
 
 
 def built(match):
-    """The output of a generator."""
+    """The output of a generator, between blank lines."""
     ran = subprocess.run([ROOT / match[1], match[2]], capture_output=True, text=True, check=False)
     if ran.returncode:
         raise ExtensionError(f"{match[1]} failed: {ran.stderr.strip()}")
-    return ran.stdout
+    return f"\n{ran.stdout}\n"
 
 
 def on_source_read(app, docname, source):
