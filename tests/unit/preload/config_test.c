@@ -43,16 +43,14 @@ static bool wants_udp(void)
 	return rcl_config_wants(AF_INET, SOCK_DGRAM, 0);
 }
 
-static void each_socket_is_wanted_without_a_file(void **state)
+TEST(each_socket_is_wanted_without_a_file)
 {
-	(void)state;
 	assert_true(wants_tcp());
 	assert_true(rcl_config_wants(AF_INET6, SOCK_DGRAM, IPPROTO_UDP));
 }
 
-static void lines_choose_sockets(void **state)
+TEST(lines_choose_sockets)
 {
-	(void)state;
 	read_text("# comment\n\n* INET STREAM TCP\n");
 	assert_string_equal(told, "");
 	assert_true(wants_tcp());
@@ -72,9 +70,8 @@ static void lines_choose_sockets(void **state)
 	assert_false(wants_tcp());
 }
 
-static void programs_are_prefixes(void **state)
+TEST(programs_are_prefixes)
 {
-	(void)state;
 	read_text("config * * *\n");
 	assert_true(wants_tcp());
 	read_text("CONFIG_T * * *\n");
@@ -83,9 +80,8 @@ static void programs_are_prefixes(void **state)
 	assert_false(wants_tcp());
 }
 
-static void bad_lines_are_reported_and_skipped(void **state)
+TEST(bad_lines_are_reported_and_skipped)
 {
-	(void)state;
 	read_text("* INET STREAM\n* INET STREAM TCPP\n  # c\n* INETS * *\n* INET RAW TCP\nx\n"
 		  "* INET DGRAM #UDP\n* INET DGRAM UDP\n");
 	assert_true(wants_udp());
@@ -101,11 +97,10 @@ static void bad_lines_are_reported_and_skipped(void **state)
 	assert_non_null(strstr(told, path));
 }
 
-static void hostile_lines_do_no_harm(void **state)
+TEST(hostile_lines_do_no_harm)
 {
 	static char line[100000];
 
-	(void)state;
 	memset(line, 'x', sizeof(line) - 1);
 	read_text(line);
 	assert_non_null(strstr(told, ":1: line ignored"));
@@ -122,9 +117,8 @@ static void hostile_lines_do_no_harm(void **state)
 	assert_non_null(strstr(told, "'%s%n' is not"));
 }
 
-static void numbers_of_the_environment(void **state)
+TEST(numbers_of_the_environment)
 {
-	(void)state;
 	setenv("RS_SQ_SIZE", "100", 1);
 	setenv("RS_RQ_SIZE", "1e3", 1);
 	setenv("RS_INLINE", "-1", 1);
@@ -141,11 +135,10 @@ static void numbers_of_the_environment(void **state)
 	unsetenv("RS_INLINE");
 }
 
-static void sizes_reach_the_rsocket(void **state)
+TEST(sizes_reach_the_rsocket)
 {
 	int fd;
 
-	(void)state;
 	setenv("RS_SQ_SIZE", "100", 1);
 	setenv("RS_RQ_SIZE", "200", 1);
 	setenv("RS_INLINE", "32", 1);
@@ -160,11 +153,10 @@ static void sizes_reach_the_rsocket(void **state)
 	unsetenv("RS_INLINE");
 }
 
-static void unwanted_sockets_are_libc_s(void **state)
+TEST(unwanted_sockets_are_libc_s)
 {
 	int fd;
 
-	(void)state;
 	read_text("other * * *\n");
 	fd = new_socket();
 	assert_int_equal(fake.made, 0);
@@ -173,20 +165,10 @@ static void unwanted_sockets_are_libc_s(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(each_socket_is_wanted_without_a_file),
-		TEST(lines_choose_sockets),
-		TEST(programs_are_prefixes),
-		TEST(bad_lines_are_reported_and_skipped),
-		TEST(hostile_lines_do_no_harm),
-		TEST(numbers_of_the_environment),
-		TEST(sizes_reach_the_rsocket),
-		TEST(unwanted_sockets_are_libc_s),
-	};
 	int failed;
 
 	close(mkstemp(path));
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	failed = unit_run();
 	unlink(path);
 	return failed;
 }

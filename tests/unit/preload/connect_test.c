@@ -42,11 +42,10 @@ static int error_of(int fd)
 	return error;
 }
 
-static void without_rsockets_sockets_are_tcp_s(void **state)
+TEST(without_rsockets_sockets_are_tcp_s)
 {
 	int port, listener = tcp_listener(&port), fd;
 
-	(void)state;
 	fake.fail_socket = ENODEV;
 	fd = new_socket();
 	assert_false(rcl_file_known(fd));
@@ -56,12 +55,11 @@ static void without_rsockets_sockets_are_tcp_s(void **state)
 	close(listener);
 }
 
-static void failed_connect_goes_on_over_tcp(void **state)
+TEST(failed_connect_goes_on_over_tcp)
 {
 	int port, listener = tcp_listener(&port), fd = new_socket(), copy, value = -1;
 	socklen_t size = sizeof(value);
 
-	(void)state;
 	fake.fail_connect = ECONNREFUSED;
 	copy = preload_dup(fd);
 	value = 1;
@@ -80,11 +78,10 @@ static void failed_connect_goes_on_over_tcp(void **state)
 	close(listener);
 }
 
-static void bound_socket_is_bound_over_tcp(void **state)
+TEST(bound_socket_is_bound_over_tcp)
 {
 	int port, listener = tcp_listener(&port), spare = tcp_listener(&port), own = port, fd;
 
-	(void)state;
 	close(spare);	/* its port is free now */
 	{
 		struct sockaddr_in in;
@@ -102,11 +99,10 @@ static void bound_socket_is_bound_over_tcp(void **state)
 	close(listener);
 }
 
-static void both_failing_is_a_failure_that_can_be_repeated(void **state)
+TEST(both_failing_is_a_failure_that_can_be_repeated)
 {
 	int port, listener = tcp_listener(&port), fd = new_socket();
 
-	(void)state;
 	close(listener);
 	fake.fail_connect = ECONNREFUSED;
 	assert_int_equal(preload_connect(fd, address(port), ADDRESS_SIZE), -1);
@@ -119,11 +115,10 @@ static void both_failing_is_a_failure_that_can_be_repeated(void **state)
 }
 
 /* There is no TCP over AF_IB: the error is the rsocket's. */
-static void native_addresses_do_not_fall_back(void **state)
+TEST(native_addresses_do_not_fall_back)
 {
 	int fd = preload_socket(27, SOCK_STREAM, 0);
 
-	(void)state;
 	assert_true(rcl_file_known(fd));
 	fake.fail_connect = EHOSTUNREACH;
 	assert_int_equal(preload_connect(fd, address(1), ADDRESS_SIZE), -1);
@@ -134,11 +129,10 @@ static void native_addresses_do_not_fall_back(void **state)
 	assert_int_equal(errno, EAFNOSUPPORT);
 }
 
-static void connected_sockets_do_not_connect_again(void **state)
+TEST(connected_sockets_do_not_connect_again)
 {
 	int pair[2];
 
-	(void)state;
 	connect_pair(pair);
 	assert_int_equal(preload_connect(pair[0], address(1), ADDRESS_SIZE), -1);
 	assert_int_equal(errno, EISCONN);
@@ -148,11 +142,10 @@ static void connected_sockets_do_not_connect_again(void **state)
 	close_pair(pair);
 }
 
-static void interrupted_connect_does_not_fall_back(void **state)
+TEST(interrupted_connect_does_not_fall_back)
 {
 	int fd = new_socket();
 
-	(void)state;
 	fake.fail_connect = EINTR;
 	assert_int_equal(preload_connect(fd, address(1), ADDRESS_SIZE), -1);
 	assert_int_equal(errno, EINTR);
@@ -178,11 +171,10 @@ static int poll_out(int fd, int timeout)
 	return preload_poll(&polls, 1, timeout) == 1 ? polls.revents : 0;
 }
 
-static void nonblocking_connect_ends(void **state)
+TEST(nonblocking_connect_ends)
 {
 	int fd = connecting(1);
 
-	(void)state;
 	assert_int_equal(poll_out(fd, 0), 0);
 	assert_int_equal(preload_connect(fd, address(1), ADDRESS_SIZE), -1);
 	assert_int_equal(errno, EALREADY);
@@ -199,11 +191,10 @@ static void nonblocking_connect_ends(void **state)
 	preload_close(fd);
 }
 
-static void late_failure_goes_on_over_tcp(void **state)
+TEST(late_failure_goes_on_over_tcp)
 {
 	int port, listener = tcp_listener(&port), fd = connecting(port);
 
-	(void)state;
 	assert_int_equal(poll_out(fd, 10), 0);
 	fake.late_error = ECONNREFUSED;
 	fake.hold_connect = 0;
@@ -217,11 +208,10 @@ static void late_failure_goes_on_over_tcp(void **state)
 	close(listener);
 }
 
-static void late_failure_seen_by_so_error(void **state)
+TEST(late_failure_seen_by_so_error)
 {
 	int port, listener = tcp_listener(&port), fd = connecting(port);
 
-	(void)state;
 	fake.late_error = ETIMEDOUT;
 	fake.hold_connect = 0;
 	assert_int_equal(error_of(fd), 0);
@@ -231,11 +221,10 @@ static void late_failure_seen_by_so_error(void **state)
 	close(listener);
 }
 
-static void late_failure_of_both_is_told(void **state)
+TEST(late_failure_of_both_is_told)
 {
 	int port, listener = tcp_listener(&port), fd = connecting(port), error;
 
-	(void)state;
 	close(listener);
 	fake.late_error = ETIMEDOUT;
 	fake.hold_connect = 0;
@@ -246,11 +235,10 @@ static void late_failure_of_both_is_told(void **state)
 	preload_close(fd);
 }
 
-static void datagram_sockets_change_their_peer(void **state)
+TEST(datagram_sockets_change_their_peer)
 {
 	int fd = preload_socket(AF_INET, SOCK_DGRAM, 0), server, other;
 
-	(void)state;
 	assert_int_equal(fake.made, 1);
 	server = preload_socket(AF_INET, SOCK_DGRAM, 0);
 	other = preload_socket(AF_INET, SOCK_DGRAM, 0);
@@ -265,14 +253,13 @@ static void datagram_sockets_change_their_peer(void **state)
 }
 
 /* The kernel's port is taken by the UDP socket of the rsocket. */
-static void datagram_socket_keeps_its_port(void **state)
+TEST(datagram_socket_keeps_its_port)
 {
 	int fd = preload_socket(AF_INET, SOCK_DGRAM, 0), taken = socket(AF_INET, SOCK_DGRAM, 0);
 	int server = socket(AF_INET, SOCK_DGRAM, 0), on = 1, port;
 	struct sockaddr_in here;
 	socklen_t len = sizeof(here);
 
-	(void)state;
 	assert_int_equal(preload_bind(fd, address(0), ADDRESS_SIZE), 0);
 	port = port_of(fd);
 	assert_int_equal(bind(taken, address(port), ADDRESS_SIZE), 0);
@@ -292,23 +279,4 @@ static void datagram_socket_keeps_its_port(void **state)
 	close(server);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(without_rsockets_sockets_are_tcp_s),
-		TEST(failed_connect_goes_on_over_tcp),
-		TEST(bound_socket_is_bound_over_tcp),
-		TEST(both_failing_is_a_failure_that_can_be_repeated),
-		TEST(native_addresses_do_not_fall_back),
-		TEST(connected_sockets_do_not_connect_again),
-		TEST(interrupted_connect_does_not_fall_back),
-		TEST(nonblocking_connect_ends),
-		TEST(late_failure_goes_on_over_tcp),
-		TEST(late_failure_seen_by_so_error),
-		TEST(late_failure_of_both_is_told),
-		TEST(datagram_sockets_change_their_peer),
-		TEST(datagram_socket_keeps_its_port),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

@@ -19,11 +19,10 @@ static void assert_talks(int from, int to)
 	assert_int_equal(c, 'x');
 }
 
-static void last_close_closes(void **state)
+TEST(last_close_closes)
 {
 	int pair[2], copies[5], i;
 
-	(void)state;
 	connect_pair(pair);
 	copies[0] = preload_dup(pair[0]);
 	copies[1] = preload_dup2(pair[0], 300);
@@ -49,11 +48,10 @@ static void last_close_closes(void **state)
 	fake.closed = fake.made;
 }
 
-static void dup2_replaces(void **state)
+TEST(dup2_replaces)
 {
 	int pair[2], other[2];
 
-	(void)state;
 	connect_pair(pair);
 	connect_pair(other);
 	fake.closed = 0;
@@ -80,12 +78,11 @@ static void dup2_replaces(void **state)
 	fake.closed = fake.made;
 }
 
-static void flags_are_those_of_all_copies(void **state)
+TEST(flags_are_those_of_all_copies)
 {
 	int pair[2], copy;
 	char c;
 
-	(void)state;
 	connect_pair(pair);
 	copy = preload_dup(pair[0]);
 	assert_int_equal(preload_fcntl(copy, F_SETFL, O_NONBLOCK), 0);
@@ -96,11 +93,10 @@ static void flags_are_those_of_all_copies(void **state)
 	close_pair(pair);
 }
 
-static void ranges_are_closed(void **state)
+TEST(ranges_are_closed)
 {
 	int pair[2];
 
-	(void)state;
 	connect_pair(pair);
 	preload_dup2(pair[0], 1500);
 	preload_dup2(pair[1], 3000);
@@ -121,11 +117,10 @@ static void ranges_are_closed(void **state)
 	fake.closed = fake.made;
 }
 
-static void fclose_closes(void **state)
+TEST(fclose_closes)
 {
 	int pair[2];
 
-	(void)state;
 	connect_pair(pair);
 	fake.closed = 0;
 	assert_int_equal(preload_fclose(fdopen(pair[0], "r")), 0);
@@ -136,11 +131,10 @@ static void fclose_closes(void **state)
 }
 
 /* close() of a program that makes the system call itself cannot be seen. */
-static void numbers_that_are_used_again_are_not_taken_for_rsockets(void **state)
+TEST(numbers_that_are_used_again_are_not_taken_for_rsockets)
 {
 	int fd = new_socket(), again;
 
-	(void)state;
 	close(fd);
 	assert_true(rcl_file_known(fd));
 	again = preload_socket(AF_UNIX, SOCK_STREAM, 0);
@@ -150,12 +144,11 @@ static void numbers_that_are_used_again_are_not_taken_for_rsockets(void **state)
 	preload_close(again);
 }
 
-static void children_do_not_disturb(void **state)
+TEST(children_do_not_disturb)
 {
 	int pair[2], status;
 	pid_t child;
 
-	(void)state;
 	connect_pair(pair);
 	fake.closed = 0;
 	child = fork();
@@ -188,13 +181,12 @@ static int close_in_child(void *arg)
 	return 0;
 }
 
-static void children_of_vfork_do_not_disturb(void **state)
+TEST(children_of_vfork_do_not_disturb)
 {
 	static char stack[256 * 1024] __attribute__((aligned(16)));
 	int pair[2], status;
 	pid_t child;
 
-	(void)state;
 #if defined(__SANITIZE_THREAD__) && __GNUC__ >= 14
 	/* This ThreadSanitizer takes clone() for fork(), and fails in a child with our memory. */
 	skip();
@@ -270,9 +262,8 @@ static void replace_file(int round)
 		rcl_file_put(rcl_file_take(fd));
 }
 
-static void looking_up_races_with_ending(void **state)
+TEST(looking_up_races_with_ending)
 {
-	(void)state;
 	contested = 2000;
 	run_beside(look_up, replace_file, 50 * ROUNDS);
 	rcl_file_install(contested, NULL);
@@ -306,9 +297,8 @@ static void replace_socket(int round)
 		preload_close(contested);
 }
 
-static void closing_races_with_using(void **state)
+TEST(closing_races_with_using)
 {
-	(void)state;
 	contested = 400;
 	run_beside(use, replace_socket, ROUNDS);
 	preload_close(contested);
@@ -326,13 +316,12 @@ static void *read_one(void *arg)
 }
 
 /* As with the kernel: a file ends when the last call is over. */
-static void close_during_a_call_waits_for_its_end(void **state)
+TEST(close_during_a_call_waits_for_its_end)
 {
 	struct rcl_file *file;
 	pthread_t thread;
 	int pair[2];
 
-	(void)state;
 	connect_pair(pair);
 	fake.closed = 0;
 	file = rcl_file_get(pair[0]);
@@ -349,23 +338,4 @@ static void close_during_a_call_waits_for_its_end(void **state)
 	fake.closed = fake.made;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(last_close_closes),
-		TEST(dup2_replaces),
-		TEST(flags_are_those_of_all_copies),
-		TEST(ranges_are_closed),
-		TEST(fclose_closes),
-		TEST(numbers_that_are_used_again_are_not_taken_for_rsockets),
-		TEST(looking_up_races_with_ending),
-#ifndef __SANITIZE_THREAD__
-		TEST(closing_races_with_using),
-#endif
-		TEST(close_during_a_call_waits_for_its_end),
-		TEST(children_of_vfork_do_not_disturb),
-		TEST(children_do_not_disturb),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

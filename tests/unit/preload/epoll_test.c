@@ -26,11 +26,10 @@ static uint64_t one_event(int epfd, int timeout)
 	return n ? events[0].data.u64 : 0;
 }
 
-static void instances_without_rsockets_are_libc_s(void **state)
+TEST(instances_without_rsockets_are_libc_s)
 {
 	int epfd = preload_epoll_create1(EPOLL_CLOEXEC), pipes[2];
 
-	(void)state;
 	assert_int_equal(pipe(pipes), 0);
 	assert_int_equal(add(epfd, pipes[0], EPOLLIN, 7), 0);
 	assert_int_equal(one_event(epfd, 0), 0);
@@ -43,13 +42,12 @@ static void instances_without_rsockets_are_libc_s(void **state)
 	close(pipes[1]);
 }
 
-static void first_rsocket_keeps_number_and_members(void **state)
+TEST(first_rsocket_keeps_number_and_members)
 {
 	int epfd = preload_epoll_create1(0), pipes[2], pair[2];
 	struct epoll_event events[4];
 	char c;
 
-	(void)state;
 	connect_pair(pair);
 	assert_int_equal(pipe(pipes), 0);
 	assert_int_equal(add(epfd, pipes[0], EPOLLIN, UINT32_MAX), 0);
@@ -73,12 +71,11 @@ static void first_rsocket_keeps_number_and_members(void **state)
 	close(pipes[1]);
 }
 
-static void members_are_changed_and_removed(void **state)
+TEST(members_are_changed_and_removed)
 {
 	int epfd = preload_epoll_create1(0), pair[2], other[2];
 	struct epoll_event event = { .events = EPOLLOUT, .data.u64 = 5 };
 
-	(void)state;
 	connect_pair(pair);
 	connect_pair(other);
 	assert_int_equal(preload_epoll_ctl(epfd, EPOLL_CTL_MOD, pair[0], &event), -1);
@@ -105,12 +102,11 @@ static void members_are_changed_and_removed(void **state)
 	close_pair(other);
 }
 
-static void wrong_descriptors_are_refused(void **state)
+TEST(wrong_descriptors_are_refused)
 {
 	int epfd = preload_epoll_create1(0), pair[2];
 	struct epoll_event none;
 
-	(void)state;
 	connect_pair(pair);
 	assert_int_equal(add(pair[0], pair[1], EPOLLIN, 1), -1);
 	assert_int_equal(errno, EINVAL);
@@ -125,11 +121,10 @@ static void wrong_descriptors_are_refused(void **state)
 	close_pair(pair);
 }
 
-static void closed_rsockets_leave(void **state)
+TEST(closed_rsockets_leave)
 {
 	int epfd = preload_epoll_create1(0), pair[2], copy;
 
-	(void)state;
 	connect_pair(pair);
 	copy = preload_dup(pair[0]);
 	assert_int_equal(add(epfd, pair[0], EPOLLOUT, 8), 0);
@@ -141,14 +136,13 @@ static void closed_rsockets_leave(void **state)
 	preload_close(epfd);
 }
 
-static void many_rsockets(void **state)
+TEST(many_rsockets)
 {
 	enum { COUNT = 40 };
 	int epfd = preload_epoll_create1(0), pairs[COUNT][2], i, n, left = COUNT;
 	struct epoll_event events[COUNT];
 	bool seen[COUNT] = { false };
 
-	(void)state;
 	for (i = 0; i < COUNT; i++) {
 		connect_pair(pairs[i]);
 		assert_int_equal(add(epfd, pairs[i][0], EPOLLIN, i), 0);
@@ -184,12 +178,11 @@ static void *wait_for_one(void *arg)
 }
 
 /* Threads that sleep in the kernel's instance have to see the rsockets that come then. */
-static void rsocket_comes_while_others_wait(void **state)
+TEST(rsocket_comes_while_others_wait)
 {
 	struct waiter waiters[3];
 	int epfd = preload_epoll_create1(0), pair[2], i;
 
-	(void)state;
 	connect_pair(pair);
 	for (i = 0; i < 3; i++) {
 		waiters[i].epfd = epfd;
@@ -210,12 +203,11 @@ static void rsocket_comes_while_others_wait(void **state)
 	close_pair(pair);
 }
 
-static void instances_can_be_polled(void **state)
+TEST(instances_can_be_polled)
 {
 	int epfd = preload_epoll_create1(0), pair[2];
 	struct pollfd polls = { .fd = epfd, .events = POLLIN };
 
-	(void)state;
 	connect_pair(pair);
 	assert_int_equal(add(epfd, pair[0], EPOLLIN, 1), 0);
 	assert_int_equal(preload_poll(&polls, 1, 0), 0);
@@ -225,14 +217,13 @@ static void instances_can_be_polled(void **state)
 	close_pair(pair);
 }
 
-static void late_failure_moves_to_tcp(void **state)
+TEST(late_failure_moves_to_tcp)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET };
 	socklen_t size = sizeof(in);
 	int listener = socket(AF_INET, SOCK_STREAM, 0), epfd = preload_epoll_create1(0), fd, peer;
 	struct epoll_event event = { .events = EPOLLIN, .data.u64 = 12 };
 
-	(void)state;
 	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	assert_int_equal(bind(listener, (struct sockaddr *)&in, sizeof(in)), 0);
 	assert_int_equal(listen(listener, 1), 0);
@@ -266,12 +257,11 @@ static void *read_first(void *arg)
 }
 
 /* RDMAV_FORK_SAFE: what was TCP's in an instance is the rsocket then, and TCP's end is not seen. */
-static void delayed_connection_moves_to_its_rsocket(void **state)
+TEST(delayed_connection_moves_to_its_rsocket)
 {
 	int listener, client, server, epfd = preload_epoll_create1(0);
 	pthread_t thread;
 
-	(void)state;
 	setenv("RDMAV_FORK_SAFE", "1", 1);
 	rcl_config_reset();
 	listener = new_listener();
@@ -295,7 +285,7 @@ static void delayed_connection_moves_to_its_rsocket(void **state)
 }
 
 /* A signal that is blocked but for the wait ends it, whether it comes before or during the wait. */
-static void masks_let_signals_in(void **state)
+TEST(masks_let_signals_in)
 {
 	const struct timespec limit = { .tv_sec = 10 };
 	int epfd = preload_epoll_create1(0), pair[2];
@@ -303,7 +293,6 @@ static void masks_let_signals_in(void **state)
 	pthread_t self = pthread_self(), thread;
 	sigset_t usr1, none;
 
-	(void)state;
 	connect_pair(pair);
 	assert_int_equal(add(epfd, pair[0], EPOLLIN, 1), 0);
 	sigemptyset(&none);
@@ -327,21 +316,4 @@ static void masks_let_signals_in(void **state)
 	close_pair(pair);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(instances_without_rsockets_are_libc_s),
-		TEST(first_rsocket_keeps_number_and_members),
-		TEST(members_are_changed_and_removed),
-		TEST(wrong_descriptors_are_refused),
-		TEST(closed_rsockets_leave),
-		TEST(many_rsockets),
-		TEST(rsocket_comes_while_others_wait),
-		TEST(instances_can_be_polled),
-		TEST(late_failure_moves_to_tcp),
-		TEST(delayed_connection_moves_to_its_rsocket),
-		TEST(masks_let_signals_in),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

@@ -5,13 +5,6 @@
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -20,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../unit.h"
 #include "fake_rsocket.h"
 #include "preload/config.h"
 #include "preload/libc.h"
@@ -151,6 +145,6 @@ static inline int tear_down(void **state)
 	return fake.made == fake.closed && !fake.closed_watched ? 0 : -1;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) UNIT_TEST(name, set_up, tear_down)
 
 #endif /* FIXTURE_H */

@@ -15,7 +15,7 @@ static int64_t milliseconds(void)
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-static void without_rsockets_libc_waits(void **state)
+TEST(without_rsockets_libc_waits)
 {
 	struct timeval none = { 0 };
 	struct timespec none_spec = { 0 };
@@ -23,7 +23,6 @@ static void without_rsockets_libc_waits(void **state)
 	struct pollfd fds[2];
 	fd_set set;
 
-	(void)state;
 	/* There are rsockets, but not among these. */
 	connect_pair(pair);
 	polls = fake.polls;
@@ -44,12 +43,11 @@ static void without_rsockets_libc_waits(void **state)
 	close_pair(pair);
 }
 
-static void both_kinds_are_waited_for(void **state)
+TEST(both_kinds_are_waited_for)
 {
 	int pipes[2], pair[2];
 	struct pollfd fds[3];
 
-	(void)state;
 	connect_pair(pair);
 	assert_int_equal(pipe(pipes), 0);
 	fds[0] = (struct pollfd){ .fd = pipes[0], .events = POLLIN };
@@ -69,7 +67,7 @@ static void both_kinds_are_waited_for(void **state)
 	close_pair(pair);
 }
 
-static void timeouts_are_kept(void **state)
+TEST(timeouts_are_kept)
 {
 	struct timespec bad = { .tv_nsec = 1000000000 };
 	struct timeval left = { .tv_usec = 100000 };
@@ -78,7 +76,6 @@ static void timeouts_are_kept(void **state)
 	int pair[2];
 	fd_set set;
 
-	(void)state;
 	connect_pair(pair);
 	fds = (struct pollfd){ .fd = pair[0], .events = POLLIN };
 	start = milliseconds();
@@ -103,12 +100,11 @@ static void timeouts_are_kept(void **state)
 	close_pair(pair);
 }
 
-static void sets_of_select(void **state)
+TEST(sets_of_select)
 {
 	int pipes[2], pair[2], high = 1023;
 	fd_set in, out, except;
 
-	(void)state;
 	connect_pair(pair);
 	assert_int_equal(pipe(pipes), 0);
 	assert_int_equal(preload_dup2(pair[0], high), high);
@@ -146,13 +142,12 @@ static void sets_of_select(void **state)
 	close_pair(pair);
 }
 
-static void many_descriptors(void **state)
+TEST(many_descriptors)
 {
 	enum { COUNT = 50 };
 	struct pollfd fds[COUNT];
 	int pair[2], i;
 
-	(void)state;
 	connect_pair(pair);
 	for (i = 0; i < COUNT; i++)
 		fds[i] = (struct pollfd){ .fd = pair[i % 2], .events = POLLIN };
@@ -163,7 +158,7 @@ static void many_descriptors(void **state)
 	close_pair(pair);
 }
 
-static void masks_let_signals_in(void **state)
+TEST(masks_let_signals_in)
 {
 	const struct timespec limit = { .tv_sec = 10 };
 	pthread_t self = pthread_self(), thread;
@@ -172,7 +167,6 @@ static void masks_let_signals_in(void **state)
 	int pair[2];
 	fd_set in;
 
-	(void)state;
 	connect_pair(pair);
 	fds = (struct pollfd){ .fd = pair[0], .events = POLLIN };
 	sigemptyset(&none);
@@ -210,16 +204,4 @@ static void masks_let_signals_in(void **state)
 	close_pair(pair);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(without_rsockets_libc_waits),
-		TEST(both_kinds_are_waited_for),
-		TEST(timeouts_are_kept),
-		TEST(sets_of_select),
-		TEST(many_descriptors),
-		TEST(masks_let_signals_in),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

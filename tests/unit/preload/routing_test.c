@@ -59,22 +59,20 @@ static void use_each_call(int from, int to, bool rsocket)
 	assert_memory_equal(buf, "hello", 5);
 }
 
-static void calls_of_rsockets(void **state)
+TEST(calls_of_rsockets)
 {
 	int pair[2];
 
-	(void)state;
 	connect_pair(pair);
 	assert_int_equal(fake.made, 3);
 	use_each_call(pair[0], pair[1], true);
 	close_pair(pair);
 }
 
-static void calls_of_other_descriptors(void **state)
+TEST(calls_of_other_descriptors)
 {
 	int pair[2], calls;
 
-	(void)state;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	calls = fake.calls;
 	use_each_call(pair[0], pair[1], false);
@@ -82,7 +80,7 @@ static void calls_of_other_descriptors(void **state)
 	close_pair(pair);
 }
 
-static void sockets_of_other_kinds_are_libc_s(void **state)
+TEST(sockets_of_other_kinds_are_libc_s)
 {
 	static const int kinds[][3] = {
 		{ AF_UNIX, SOCK_STREAM, 0 }, { AF_NETLINK, SOCK_RAW, 0 },
@@ -91,7 +89,6 @@ static void sockets_of_other_kinds_are_libc_s(void **state)
 	size_t i;
 	int fd;
 
-	(void)state;
 	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		fd = preload_socket(kinds[i][0], kinds[i][1], kinds[i][2]);
 		if (fd >= 0)
@@ -100,11 +97,10 @@ static void sockets_of_other_kinds_are_libc_s(void **state)
 	assert_int_equal(fake.calls, 0);
 }
 
-static void flags_of_the_type_count(void **state)
+TEST(flags_of_the_type_count)
 {
 	int fd = preload_socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
 
-	(void)state;
 	assert_int_equal(fake.made, 1);
 	assert_true(preload_fcntl(fd, F_GETFL) & O_NONBLOCK);
 	assert_int_equal(preload_fcntl(fd, F_GETFD), FD_CLOEXEC);
@@ -125,12 +121,11 @@ static bool rsocket_blocks(int fd)
 	return !(flags & O_NONBLOCK);
 }
 
-static void accept4_has_flags_of_its_own(void **state)
+TEST(accept4_has_flags_of_its_own)
 {
 	int listener, fd, client;
 	char c;
 
-	(void)state;
 	listener = new_listener();
 	assert_int_equal(preload_fcntl(listener, F_SETFL, O_NONBLOCK), 0);
 	client = new_socket();
@@ -157,13 +152,12 @@ static void accept4_has_flags_of_its_own(void **state)
 	preload_close(listener);
 }
 
-static void names_are_the_rsocket_s(void **state)
+TEST(names_are_the_rsocket_s)
 {
 	struct sockaddr_in in;
 	socklen_t size = sizeof(in);
 	int pair[2];
 
-	(void)state;
 	connect_pair(pair);
 	assert_int_equal(preload_getpeername(pair[0], (struct sockaddr *)&in, &size), 0);
 	assert_int_equal(ntohs(in.sin_port), port_of(pair[1]));
@@ -179,12 +173,11 @@ static int option_of(int fd, int level, int option)
 	return preload_getsockopt(fd, level, option, &value, &size) ? -errno : value;
 }
 
-static void options_of_rsockets(void **state)
+TEST(options_of_rsockets)
 {
 	struct timeval time = { .tv_sec = 1 };
 	int one = 1, fd = new_listener();
 
-	(void)state;
 	assert_int_equal(option_of(fd, SOL_SOCKET, SO_TYPE), SOCK_STREAM);
 	assert_int_equal(option_of(fd, SOL_SOCKET, SO_DOMAIN), AF_INET);
 	assert_int_equal(option_of(fd, SOL_SOCKET, SO_ACCEPTCONN), 1);
@@ -200,12 +193,11 @@ static void options_of_rsockets(void **state)
 	preload_close(fd);
 }
 
-static void ioctls_of_rsockets(void **state)
+TEST(ioctls_of_rsockets)
 {
 	int pair[2], n = -1, one = 1;
 	char c;
 
-	(void)state;
 	connect_pair(pair);
 	assert_int_equal(preload_ioctl(pair[1], FIONREAD, &n), 0);
 	assert_int_equal(n, 0);
@@ -220,22 +212,20 @@ static void ioctls_of_rsockets(void **state)
 	close_pair(pair);
 }
 
-static void stat_says_socket(void **state)
+TEST(stat_says_socket)
 {
 	struct stat st;
 	int fd = new_socket();
 
-	(void)state;
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_true(S_ISSOCK(st.st_mode));
 	preload_close(fd);
 }
 
-static void splice_is_refused(void **state)
+TEST(splice_is_refused)
 {
 	int pair[2], pipes[2];
 
-	(void)state;
 	connect_pair(pair);
 	assert_int_equal(pipe(pipes), 0);
 	assert_int_equal(preload_splice(pipes[0], NULL, pair[0], NULL, 1, 0), -1);
@@ -248,11 +238,10 @@ static void splice_is_refused(void **state)
 }
 
 /* A child must end in __chk_fail(). */
-static void overflows_end_the_program(void **state)
+TEST(overflows_end_the_program)
 {
 	int which, status;
 
-	(void)state;
 	for (which = 0; which < 4; which++) {
 		struct pollfd none = { .fd = -1 };
 		pid_t child = fork();
@@ -275,21 +264,4 @@ static void overflows_end_the_program(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(calls_of_rsockets),
-		TEST(calls_of_other_descriptors),
-		TEST(sockets_of_other_kinds_are_libc_s),
-		TEST(flags_of_the_type_count),
-		TEST(accept4_has_flags_of_its_own),
-		TEST(names_are_the_rsocket_s),
-		TEST(options_of_rsockets),
-		TEST(ioctls_of_rsockets),
-		TEST(stat_says_socket),
-		TEST(splice_is_refused),
-		TEST(overflows_end_the_program),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

@@ -12,14 +12,13 @@
 #define LENGTH 3000000
 #define PART 100000
 
-static void sendfile_copies(void **state)
+TEST(sendfile_copies)
 {
 	FILE *file = tmpfile();
 	int pair[2], i, in = fileno(file);
 	off_t at = 2;
 	char *all = malloc(200000);
 
-	(void)state;
 	for (i = 0; i < 20000; i++)
 		fprintf(file, "%05d", i);
 	fflush(file);
@@ -48,7 +47,7 @@ static void sendfile_copies(void **state)
 }
 
 /* An off_t of 32 bits ends at 2 GB: sendfile() stops there, sendfile64() goes on. */
-static void offsets_end_where_off_t_does(void **state)
+TEST(offsets_end_where_off_t_does)
 {
 	const off64_t start = INT32_MAX - 10LL;
 	bool is_short = sizeof(off_t) == sizeof(int32_t);
@@ -58,7 +57,6 @@ static void offsets_end_where_off_t_does(void **state)
 	int pair[2];
 	char buf[100];
 
-	(void)state;
 	assert_int_equal(ftruncate64(fileno(file), start + 200), 0);
 	connect_pair(pair);
 	assert_int_equal(preload_sendfile(pair[0], fileno(file), &at, 100), is_short ? 10 : 100);
@@ -178,29 +176,26 @@ static void parts_lose_nothing(bool nonblock, bool by_position)
 	fclose(file);
 }
 
-static void interrupts_lose_nothing(void **state)
+TEST(interrupts_lose_nothing)
 {
-	(void)state;
 	parts_lose_nothing(false, false);
 	parts_lose_nothing(false, true);
 }
 
-static void full_rsockets_lose_nothing(void **state)
+TEST(full_rsockets_lose_nothing)
 {
-	(void)state;
 	parts_lose_nothing(true, false);
 	parts_lose_nothing(true, true);
 }
 
 /* A receiver that has stopped costs no processor time. */
-static void waiting_sender_sleeps(void **state)
+TEST(waiting_sender_sleeps)
 {
 	FILE *file = numbered_file();
 	struct copy copy = { 0 };
 	long long before;
 	int pair[2];
 
-	(void)state;
 	connect_pair(pair);
 	start(&copy, pair, file);
 	usleep(100000);
@@ -216,14 +211,7 @@ static void waiting_sender_sleeps(void **state)
 int main(void)
 {
 	struct sigaction action = { .sa_handler = nothing };
-	const struct CMUnitTest tests[] = {
-		TEST(sendfile_copies),
-		TEST(offsets_end_where_off_t_does),
-		TEST(interrupts_lose_nothing),
-		TEST(full_rsockets_lose_nothing),
-		TEST(waiting_sender_sleeps),
-	};
 
 	sigaction(SIGUSR1, &action, NULL);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run();
 }

@@ -6,11 +6,10 @@
 #include "base/sockaddr.h"
 #include "fake/fixture.h"
 
-static void bind_fills_in_what_the_kernel_answers(void **state)
+TEST(bind_fills_in_what_the_kernel_answers)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 0)), 0);
 	assert_int_equal(rdma_get_src_port(id), htons(7000));
 	assert_non_null(id->verbs);
@@ -20,11 +19,10 @@ static void bind_fills_in_what_the_kernel_answers(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void bind_to_wildcard_has_no_device(void **state)
+TEST(bind_to_wildcard_has_no_device)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	fake.route.node_guid = 0;
 	assert_int_equal(rdma_bind_addr(id, addr4("0.0.0.0", 0)), 0);
 	assert_null(id->verbs);
@@ -32,12 +30,11 @@ static void bind_to_wildcard_has_no_device(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void bind_errors_are_the_kernels(void **state)
+TEST(bind_errors_are_the_kernels)
 {
 	struct sockaddr unix_addr = { .sa_family = AF_UNIX };
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	fake.fail[FAKE(RESOLVE)] = EADDRINUSE;
 	assert_fails(EADDRINUSE, rdma_bind_addr(id, addr4("10.9.0.1", 1)));
 	assert_fails(EINVAL, rdma_bind_addr(id, NULL));
@@ -46,12 +43,11 @@ static void bind_errors_are_the_kernels(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void resolve_addr_passes_both_addresses_and_the_timeout(void **state)
+TEST(resolve_addr_passes_both_addresses_and_the_timeout)
 {
 	struct rdma_cm_alt_pipeline *pipe = &fake.last[FAKE(RESOLVE)].resolve.pipe;
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	assert_int_equal(rdma_resolve_addr(id, addr4("10.9.0.1", 5), addr4("10.9.0.2", 6), 777), 0);
 	assert_int_equal(pipe->steps, RDMA_CM_ALT_STEP_ADDR);
 	assert_int_equal(pipe->events, RDMA_CM_ALT_STEP_ADDR);
@@ -62,11 +58,10 @@ static void resolve_addr_passes_both_addresses_and_the_timeout(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void resolve_addr_that_fails_later_gives_the_status(void **state)
+TEST(resolve_addr_that_fails_later_gives_the_status)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	fake.addr_event = RDMA_CM_ALT_EVENT_ADDR_ERROR;
 	fake.status = -ETIMEDOUT;
 	assert_fails(ETIMEDOUT, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 6), 1000));
@@ -74,11 +69,10 @@ static void resolve_addr_that_fails_later_gives_the_status(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void resolve_addr_that_fails_at_once_leaves_the_peer_empty(void **state)
+TEST(resolve_addr_that_fails_at_once_leaves_the_peer_empty)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	fake.fail[FAKE(RESOLVE)] = ENETUNREACH;
 	assert_fails(ENETUNREACH, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 6), 1000));
 	assert_int_equal(rdma_get_dst_port(id), 0);
@@ -87,12 +81,11 @@ static void resolve_addr_that_fails_at_once_leaves_the_peer_empty(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void resolve_addr_on_nonblocking_synchronous_id_is_eagain(void **state)
+TEST(resolve_addr_on_nonblocking_synchronous_id_is_eagain)
 {
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	fcntl(id->channel->fd, F_SETFL, O_NONBLOCK);
 	fake.addr_event = FAKE_NO_EVENT;
 	assert_fails(EAGAIN, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 6), 1000));
@@ -103,31 +96,28 @@ static void resolve_addr_on_nonblocking_synchronous_id_is_eagain(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void resolve_route_on_unbound_id_is_einval(void **state)
+TEST(resolve_route_on_unbound_id_is_einval)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	assert_fails(EINVAL, rdma_resolve_route(id, 1000));
 	assert_fails(EINVAL, rdma_resolve_route(NULL, 1000));
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void port_of_an_ib_address_is_in_its_service_id(void **state)
+TEST(port_of_an_ib_address_is_in_its_service_id)
 {
 	struct sockaddr_ib sib = { .sib_family = AF_IB, .sib_sid = htobe64(0x01061234) };
 
-	(void)state;
 	assert_int_equal(rcl_addr_port((struct sockaddr *)&sib), htons(0x1234));
 	assert_int_equal(rcl_addr_len((struct sockaddr *)&sib), sizeof(sib));
 	assert_int_equal(rdma_get_src_port(NULL), 0);
 }
 
-static void peer_of_a_bound_id_is_nobody_of_its_family(void **state)
+TEST(peer_of_a_bound_id_is_nobody_of_its_family)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	memset(&fake.route.dst, 0, sizeof(fake.route.dst));
 	assert_int_equal(rdma_get_peer_addr(id)->sa_family, 0);
 	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 7000)), 0);
@@ -136,17 +126,4 @@ static void peer_of_a_bound_id_is_nobody_of_its_family(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(bind_fills_in_what_the_kernel_answers),
-	TEST(bind_to_wildcard_has_no_device),
-	TEST(bind_errors_are_the_kernels),
-	TEST(resolve_addr_passes_both_addresses_and_the_timeout),
-	TEST(resolve_addr_that_fails_later_gives_the_status),
-	TEST(resolve_addr_that_fails_at_once_leaves_the_peer_empty),
-	TEST(resolve_addr_on_nonblocking_synchronous_id_is_eagain),
-	TEST(resolve_route_on_unbound_id_is_einval),
-	TEST(port_of_an_ib_address_is_in_its_service_id),
-	TEST(peer_of_a_bound_id_is_nobody_of_its_family),
-};
-
-RUN(tests)
+RUN

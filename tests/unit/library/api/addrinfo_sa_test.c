@@ -48,7 +48,7 @@ static void assert_records(const struct rdma_addrinfo *info, unsigned int count)
 	assert_null(info);
 }
 
-static void service_is_a_number_or_a_name(void **state)
+TEST(service_is_a_number_or_a_name)
 {
 	static const struct {
 		const char *service;
@@ -69,7 +69,6 @@ static void service_is_a_number_or_a_name(void **state)
 		&fake.last[FAKE(RESOLVE_SERVICE)].resolve_service;
 	unsigned int i;
 
-	(void)state;
 	fake.service_event = FAKE_NO_EVENT;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct rdma_cm_id *id = new_id(ch);
@@ -88,14 +87,13 @@ static void service_is_a_number_or_a_name(void **state)
 }
 
 /* Also more records than there is room for at first. */
-static void event_brings_all_records(void **state)
+TEST(event_brings_all_records)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	struct rdma_addrinfo *info;
 	unsigned int count;
 
-	(void)state;
 	for (count = 1; count <= 9; count++) {
 		add_services(count);
 		assert_int_equal(rdma_resolve_addrinfo(id, NULL, "7", &sa), 0);
@@ -113,14 +111,13 @@ static void event_brings_all_records(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void failure_is_an_event_and_the_id_may_ask_again(void **state)
+TEST(failure_is_an_event_and_the_id_may_ask_again)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	struct rdma_cm_event *event;
 	struct rdma_addrinfo *info;
 
-	(void)state;
 	fake.service_event = EVENT_ADDRINFO_ERROR;
 	fake.status = -ETIMEDOUT;
 	assert_int_equal(rdma_resolve_addrinfo(id, NULL, "7", &sa), 0);
@@ -148,12 +145,11 @@ static void failure_is_an_event_and_the_id_may_ask_again(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void synchronous_call_waits_for_the_records(void **state)
+TEST(synchronous_call_waits_for_the_records)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 	struct rdma_addrinfo *info;
 
-	(void)state;
 	add_services(2);
 	assert_int_equal(rdma_resolve_addrinfo(id, NULL, "7", &sa), 0);
 	assert_int_equal(rdma_query_addrinfo(id, &info), 0);
@@ -166,12 +162,11 @@ static void synchronous_call_waits_for_the_records(void **state)
 }
 
 /* getaddrinfo: the port that knows the service is the source. */
-static void active_ib_ports_are_asked(void **state)
+TEST(active_ib_ports_are_asked)
 {
 	struct rdma_addrinfo *info;
 	const struct sockaddr_ib *sib;
 
-	(void)state;
 	assert_fails(ENOENT, rdma_getaddrinfo(NULL, "7", &sa, &info));
 	assert_int_equal(fake.calls[FAKE(RESOLVE_SERVICE)], 1);
 	add_services(2);
@@ -191,11 +186,4 @@ static void active_ib_ports_are_asked(void **state)
 	assert_int_equal(fake.calls[FAKE(RESOLVE_SERVICE)], 3);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(service_is_a_number_or_a_name),
-	TEST(event_brings_all_records),
-	TEST(failure_is_an_event_and_the_id_may_ask_again),
-	TEST(synchronous_call_waits_for_the_records),
-	TEST(active_ib_ports_are_asked),
-};
-RUN(tests)
+RUN

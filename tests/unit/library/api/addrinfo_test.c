@@ -7,12 +7,11 @@
 #include "fake/fixture.h"
 #include "base/rdma_cma_new.h"
 
-static void without_hints_it_is_a_tcp_peer(void **state)
+TEST(without_hints_it_is_a_tcp_peer)
 {
 	struct sockaddr_in *sin;
 	struct rdma_addrinfo *rai;
 
-	(void)state;
 	assert_int_equal(rdma_getaddrinfo("10.9.0.1", "7174", NULL, &rai), 0);
 	assert_int_equal(rai->ai_flags, 0);
 	assert_int_equal(rai->ai_family, AF_INET);
@@ -27,12 +26,11 @@ static void without_hints_it_is_a_tcp_peer(void **state)
 	rdma_freeaddrinfo(NULL);
 }
 
-static void passive_is_the_local_side_only(void **state)
+TEST(passive_is_the_local_side_only)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE, .ai_port_space = RDMA_PS_TCP };
 	struct rdma_addrinfo *rai;
 
-	(void)state;
 	assert_int_equal(rdma_getaddrinfo(NULL, "7174", &hints, &rai), 0);
 	assert_int_equal(rai->ai_flags, RAI_PASSIVE);
 	assert_int_equal(rai->ai_dst_len, 0);
@@ -40,12 +38,11 @@ static void passive_is_the_local_side_only(void **state)
 	rdma_freeaddrinfo(rai);
 }
 
-static void hints_choose_port_space_and_qp_type(void **state)
+TEST(hints_choose_port_space_and_qp_type)
 {
 	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_UDP };
 	struct rdma_addrinfo *rai;
 
-	(void)state;
 	assert_int_equal(rdma_getaddrinfo("10.9.0.1", "1", &hints, &rai), 0);
 	assert_int_equal(rai->ai_port_space, RDMA_PS_UDP);
 	assert_int_equal(rai->ai_qp_type, IBV_QPT_UD);
@@ -58,21 +55,20 @@ static void hints_choose_port_space_and_qp_type(void **state)
 	rdma_freeaddrinfo(rai);
 }
 
-static void source_of_the_hints_is_copied(void **state)
+TEST(source_of_the_hints_is_copied)
 {
 	struct rdma_addrinfo hints = {
 		.ai_src_addr = addr4("10.9.0.1", 0), .ai_src_len = sizeof(struct sockaddr_in),
 	};
 	struct rdma_addrinfo *rai;
 
-	(void)state;
 	assert_int_equal(rdma_getaddrinfo("10.9.0.2", "1", &hints, &rai), 0);
 	assert_ptr_not_equal(rai->ai_src_addr, hints.ai_src_addr);
 	assert_memory_equal(rai->ai_src_addr, hints.ai_src_addr, sizeof(struct sockaddr_in));
 	rdma_freeaddrinfo(rai);
 }
 
-static void hints_alone_are_copied(void **state)
+TEST(hints_alone_are_copied)
 {
 	struct rdma_addrinfo hints = {
 		.ai_flags = RAI_NOROUTE, .ai_family = AF_INET, .ai_port_space = RDMA_PS_TCP,
@@ -81,7 +77,6 @@ static void hints_alone_are_copied(void **state)
 	};
 	struct rdma_addrinfo *rai;
 
-	(void)state;
 	assert_int_equal(rdma_getaddrinfo(NULL, NULL, &hints, &rai), 0);
 	assert_int_equal(rai->ai_flags, RAI_NOROUTE);
 	assert_int_equal(rai->ai_qp_type, IBV_QPT_RC);
@@ -89,7 +84,7 @@ static void hints_alone_are_copied(void **state)
 	rdma_freeaddrinfo(rai);
 }
 
-static void gid_becomes_an_ib_address(void **state)
+TEST(gid_becomes_an_ib_address)
 {
 	struct rdma_addrinfo hints = {
 		.ai_flags = RAI_NUMERICHOST | RAI_FAMILY, .ai_family = AF_IB,
@@ -98,7 +93,6 @@ static void gid_becomes_an_ib_address(void **state)
 	struct rdma_addrinfo *rai;
 	struct sockaddr_ib *sib;
 
-	(void)state;
 	assert_int_equal(rdma_getaddrinfo("fe80::1", "258", &hints, &rai), 0);
 	assert_int_equal(rai->ai_family, AF_IB);
 	assert_int_equal(rai->ai_dst_len, sizeof(*sib));
@@ -113,14 +107,13 @@ static void gid_becomes_an_ib_address(void **state)
 	assert_true(rdma_getaddrinfo("10.9.0.1", "1", &hints, &rai) != 0);
 }
 
-static void errors_of_libc_come_through(void **state)
+TEST(errors_of_libc_come_through)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_NUMERICHOST };
 	struct addrinfo libc_hints = { .ai_flags = AI_NUMERICHOST, .ai_family = AF_INET6 };
 	struct rdma_addrinfo *rai;
 	struct addrinfo *list;
 
-	(void)state;
 	assert_int_equal(rdma_getaddrinfo("no.number", "1", &hints, &rai), EAI_NONAME);
 	assert_int_equal(rdma_getaddrinfo("10.9.0.1", "no-such-service", &hints, &rai),
 			 EAI_SERVICE);
@@ -146,12 +139,11 @@ static int length(const struct rdma_addrinfo *rai)
 	return n;
 }
 
-static void all_addresses_are_in_the_list_once(void **state)
+TEST(all_addresses_are_in_the_list_once)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE };
 	struct rdma_addrinfo *rai;
 
-	(void)state;
 	/* The wildcards of IPv4 and IPv6, without duplicates for datagrams. */
 	assert_int_equal(rdma_getaddrinfo(NULL, "7174", &hints, &rai), 0);
 	assert_int_equal(length(rai), 2);
@@ -168,14 +160,13 @@ static void all_addresses_are_in_the_list_once(void **state)
 	rdma_freeaddrinfo(rai);
 }
 
-static void addresses_go_with_the_source_of_the_hints(void **state)
+TEST(addresses_go_with_the_source_of_the_hints)
 {
 	struct rdma_addrinfo hints = {
 		.ai_src_addr = addr4("10.9.0.1", 0), .ai_src_len = sizeof(struct sockaddr_in),
 	};
 	struct rdma_addrinfo *rai;
 
-	(void)state;
 	/* The loopback addresses of both families, unless one family is requested. */
 	assert_int_equal(rdma_getaddrinfo(NULL, "1", &hints, &rai), 0);
 	assert_int_equal(length(rai), 1);
@@ -189,7 +180,7 @@ static void addresses_go_with_the_source_of_the_hints(void **state)
 	rdma_freeaddrinfo(rai);
 }
 
-static void scope_of_a_link_local_address_is_kept(void **state)
+TEST(scope_of_a_link_local_address_is_kept)
 {
 	struct rdma_addrinfo hints = {
 		.ai_flags = RAI_NUMERICHOST | RAI_FAMILY, .ai_family = AF_IB,
@@ -198,7 +189,6 @@ static void scope_of_a_link_local_address_is_kept(void **state)
 	struct rdma_addrinfo *rai;
 	struct sockaddr_ib *sib;
 
-	(void)state;
 	assert_int_equal(rdma_getaddrinfo("fe80::1%1", "5", NULL, &rai), 0);
 	sin6 = (struct sockaddr_in6 *)rai->ai_dst_addr;
 	assert_int_equal(sin6->sin6_scope_id, 1);
@@ -209,18 +199,17 @@ static void scope_of_a_link_local_address_is_kept(void **state)
 	rdma_freeaddrinfo(rai);
 }
 
-static void family_hint_without_a_number_is_an_ip_name(void **state)
+TEST(family_hint_without_a_number_is_an_ip_name)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_FAMILY, .ai_family = AF_IB };
 	struct rdma_addrinfo *rai;
 
-	(void)state;
 	assert_int_equal(rdma_getaddrinfo("10.9.0.1", "5", &hints, &rai), 0);
 	assert_int_equal(rai->ai_family, AF_INET);
 	rdma_freeaddrinfo(rai);
 }
 
-static void passive_gid_is_the_local_side(void **state)
+TEST(passive_gid_is_the_local_side)
 {
 	struct rdma_addrinfo hints = {
 		.ai_flags = RAI_NUMERICHOST | RAI_FAMILY | RAI_PASSIVE, .ai_family = AF_IB,
@@ -230,7 +219,6 @@ static void passive_gid_is_the_local_side(void **state)
 	struct rdma_addrinfo *rai;
 	struct sockaddr_ib *sib;
 
-	(void)state;
 	assert_int_equal(rdma_getaddrinfo(NULL, "5", &hints, &rai), 0);
 	assert_int_equal(length(rai), 1);
 	assert_int_equal(rai->ai_qp_type, IBV_QPT_UD);
@@ -241,11 +229,10 @@ static void passive_gid_is_the_local_side(void **state)
 	rdma_freeaddrinfo(rai);
 }
 
-static void lists_that_a_program_made_can_be_freed(void **state)
+TEST(lists_that_a_program_made_can_be_freed)
 {
 	struct rdma_addrinfo *a = calloc(1, sizeof(*a)), *b = calloc(1, sizeof(*b));
 
-	(void)state;
 	a->ai_next = b;
 	a->ai_src_addr = malloc(16);
 	a->ai_src_canonname = strdup("a");
@@ -256,12 +243,11 @@ static void lists_that_a_program_made_can_be_freed(void **state)
 	rdma_freeaddrinfo(a);
 }
 
-static void errors_of_our_own_are_errno(void **state)
+TEST(errors_of_our_own_are_errno)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_SA };
 	struct rdma_addrinfo *rai;
 
-	(void)state;
 	assert_fails(EINVAL, rdma_getaddrinfo(NULL, NULL, NULL, &rai));
 	assert_fails(EINVAL, rdma_getaddrinfo("10.9.0.1", "1", NULL, NULL));
 	assert_fails(EOPNOTSUPP, rdma_getaddrinfo("10.9.0.1", "1", &hints, &rai));
@@ -290,14 +276,13 @@ static struct sockaddr *cut_off(int family, socklen_t len)
 	return addr;
 }
 
-static void short_address_is_not_read_beyond_its_end(void **state)
+TEST(short_address_is_not_read_beyond_its_end)
 {
 	static const int families[] = { AF_INET, AF_INET6, AF_IB, AF_UNIX };
 	static const socklen_t lengths[] = { 1, 2, 8, 15 };
 	struct rdma_addrinfo hints = { 0 }, *rai;
 	size_t i, j;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(families); i++) {
 		for (j = 0; j < ARRAY_SIZE(lengths); j++) {
 			/* The length of an address of an unknown family is not checked. */
@@ -326,22 +311,4 @@ static void short_address_is_not_read_beyond_its_end(void **state)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(without_hints_it_is_a_tcp_peer),
-	TEST(passive_is_the_local_side_only),
-	TEST(hints_choose_port_space_and_qp_type),
-	TEST(source_of_the_hints_is_copied),
-	TEST(hints_alone_are_copied),
-	TEST(gid_becomes_an_ib_address),
-	TEST(errors_of_libc_come_through),
-	TEST(errors_of_our_own_are_errno),
-	TEST(all_addresses_are_in_the_list_once),
-	TEST(addresses_go_with_the_source_of_the_hints),
-	TEST(scope_of_a_link_local_address_is_kept),
-	TEST(family_hint_without_a_number_is_an_ip_name),
-	TEST(passive_gid_is_the_local_side),
-	TEST(lists_that_a_program_made_can_be_freed),
-	TEST(short_address_is_not_read_beyond_its_end),
-};
-
-RUN(tests)
+RUN

@@ -30,20 +30,18 @@ static struct rdma_cm_event *request(struct rdma_event_channel *ch, struct rdma_
 	return take(ch, RDMA_CM_EVENT_CONNECT_REQUEST);
 }
 
-static void connect_waits_for_established_on_a_synchronous_id(void **state)
+TEST(connect_waits_for_established_on_a_synchronous_id)
 {
 	struct rdma_cm_id *id = connected();
 
-	(void)state;
 	assert_int_equal(id->event->event, RDMA_CM_EVENT_ESTABLISHED);
 	destroy(id);
 }
 
-static void connect_without_parameters_uses_the_device_and_full_retries(void **state)
+TEST(connect_without_parameters_uses_the_device_and_full_retries)
 {
 	struct rdma_cm_id *id = connected();
 
-	(void)state;
 	assert_int_equal(LAST_CONNECT->initiator_depth, 16);
 	assert_int_equal(LAST_CONNECT->responder_resources, 16);
 	assert_int_equal(LAST_CONNECT->retry_count, 7);
@@ -52,7 +50,7 @@ static void connect_without_parameters_uses_the_device_and_full_retries(void **s
 	destroy(id);
 }
 
-static void connect_takes_depths_retries_and_private_data(void **state)
+TEST(connect_takes_depths_retries_and_private_data)
 {
 	struct rdma_conn_param param = {
 		.private_data = "abc", .private_data_len = 4,
@@ -62,7 +60,6 @@ static void connect_takes_depths_retries_and_private_data(void **state)
 	};
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	resolve(id);
 	assert_int_equal(rdma_connect(id, &param), 0);
 	assert_int_equal(LAST_CONNECT->responder_resources, 2);
@@ -78,13 +75,12 @@ static void connect_takes_depths_retries_and_private_data(void **state)
 }
 
 /* As much as the length can tell. The kernel knows whether a trunk can carry it. */
-static void private_data_are_as_long_as_their_length_can_tell(void **state)
+TEST(private_data_are_as_long_as_their_length_can_tell)
 {
 	struct rdma_conn_param param = { .private_data_len = UINT8_MAX, .qp_num = 99 };
 	struct rdma_cm_id *id = new_id(NULL);
 	uint8_t data[UINT8_MAX];
 
-	(void)state;
 	memset(data, 0xab, sizeof(data));
 	param.private_data = data;
 	resolve(id);
@@ -108,11 +104,10 @@ static void destroy_connecting(void)
 }
 
 /* A blocking connect, as with iWARP, ends when another thread destroys the id. */
-static void connect_leaves_an_id_alone_that_was_destroyed_meanwhile(void **state)
+TEST(connect_leaves_an_id_alone_that_was_destroyed_meanwhile)
 {
 	struct rdma_conn_param param = { .qp_num = 99 };
 
-	(void)state;
 	connecting = new_id(NULL);
 	resolve(connecting);
 	fake.meanwhile = destroy_connecting;
@@ -120,12 +115,11 @@ static void connect_leaves_an_id_alone_that_was_destroyed_meanwhile(void **state
 	assert_int_equal(errno, ECONNABORTED);
 }
 
-static void connect_with_depths_beyond_the_device_is_einval(void **state)
+TEST(connect_with_depths_beyond_the_device_is_einval)
 {
 	struct rdma_conn_param param = { .responder_resources = 17 };
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	resolve(id);
 	assert_fails(EINVAL, rdma_connect(id, &param));
 	param = (struct rdma_conn_param) { .initiator_depth = 17 };
@@ -135,12 +129,11 @@ static void connect_with_depths_beyond_the_device_is_einval(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void calls_on_unbound_or_null_ids_are_einval(void **state)
+TEST(calls_on_unbound_or_null_ids_are_einval)
 {
 	struct rdma_conn_param param = { 0 };
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	assert_fails(EINVAL, rdma_connect(id, &param));
 	assert_fails(EINVAL, rdma_connect(NULL, &param));
 	assert_fails(EINVAL, rdma_accept(id, NULL));
@@ -155,7 +148,7 @@ static void calls_on_unbound_or_null_ids_are_einval(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void results_of_synchronous_connect_are_those_of_the_event(void **state)
+TEST(results_of_synchronous_connect_are_those_of_the_event)
 {
 	static const struct { int event, status, err; } cases[] = {
 		{ RDMA_CM_ALT_EVENT_REJECTED, 28, ECONNREFUSED },
@@ -167,7 +160,6 @@ static void results_of_synchronous_connect_are_those_of_the_event(void **state)
 	struct rdma_cm_id *id;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		id = new_id(NULL);
 		fake.status = 0;
@@ -181,11 +173,10 @@ static void results_of_synchronous_connect_are_those_of_the_event(void **state)
 	}
 }
 
-static void nonblocking_synchronous_connect_completes_later(void **state)
+TEST(nonblocking_synchronous_connect_completes_later)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	resolve(id);
 	add_qp(id);
 	fcntl(id->channel->fd, F_SETFL, O_NONBLOCK);
@@ -198,11 +189,10 @@ static void nonblocking_synchronous_connect_completes_later(void **state)
 	destroy(id);
 }
 
-static void address_change_is_no_answer_to_a_call(void **state)
+TEST(address_change_is_no_answer_to_a_call)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	resolve(id);
 	add_qp(id);
 	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(id), 0);
@@ -211,13 +201,12 @@ static void address_change_is_no_answer_to_a_call(void **state)
 	destroy(id);
 }
 
-static void accept_without_parameters_takes_the_least_of_request_and_device(void **state)
+TEST(accept_without_parameters_takes_the_least_of_request_and_device)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *l = listener(ch), *child;
 	struct rdma_cm_event *event;
 
-	(void)state;
 	fake_verbs.max_depth = 16;
 	event = request(ch, l);
 	child = event->id;
@@ -238,7 +227,7 @@ static void accept_without_parameters_takes_the_least_of_request_and_device(void
 	rdma_destroy_event_channel(ch);
 }
 
-static void accept_puts_its_depths_into_the_qp(void **state)
+TEST(accept_puts_its_depths_into_the_qp)
 {
 	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 2 };
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -246,7 +235,6 @@ static void accept_puts_its_depths_into_the_qp(void **state)
 	struct rdma_cm_event *event = request(ch, l);
 	struct rdma_cm_id *child = event->id;
 
-	(void)state;
 	add_qp(child);
 	assert_int_equal(rdma_accept(child, &param), 0);
 	assert_int_equal(fake_verbs.moves, 3);	/* INIT once */
@@ -258,14 +246,13 @@ static void accept_puts_its_depths_into_the_qp(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void accept_that_the_kernel_refuses_rejects(void **state)
+TEST(accept_that_the_kernel_refuses_rejects)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *l = listener(ch);
 	struct rdma_cm_event *event = request(ch, l);
 	struct rdma_cm_id *child = event->id;
 
-	(void)state;
 	add_qp(child);
 	fake.fail[FAKE(ACCEPT)] = ECONNRESET;
 	assert_fails(ECONNRESET, rdma_accept(child, NULL));
@@ -277,14 +264,13 @@ static void accept_that_the_kernel_refuses_rejects(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void accept_without_qp_needs_parameters(void **state)
+TEST(accept_without_qp_needs_parameters)
 {
 	struct rdma_conn_param param = { .qp_num = 12 };
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *l = listener(ch);
 	struct rdma_cm_event *event = request(ch, l);
 
-	(void)state;
 	assert_fails(EINVAL, rdma_accept(event->id, NULL));
 	assert_int_equal(rdma_accept(event->id, &param), 0);
 	assert_int_equal(LAST_ACCEPT->param.qp_num, 12);
@@ -294,11 +280,10 @@ static void accept_without_qp_needs_parameters(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void reject_carries_reason_and_data(void **state)
+TEST(reject_carries_reason_and_data)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	assert_int_equal(rdma_reject(id, "no", 3), 0);
 	assert_int_equal(fake.last[FAKE(REJECT)].reject.reason, 0);
 	assert_int_equal(fake.last[FAKE(REJECT)].reject.private_data_len, 3);
@@ -310,42 +295,38 @@ static void reject_carries_reason_and_data(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void establish_is_for_ids_without_qp(void **state)
+TEST(establish_is_for_ids_without_qp)
 {
 	struct rdma_cm_id *id = connected();
 
-	(void)state;
 	assert_fails(EINVAL, rdma_establish(id));
 	destroy(id);
 }
 
-static void disconnect_waits_for_the_answer(void **state)
+TEST(disconnect_waits_for_the_answer)
 {
 	struct rdma_cm_id *id = connected();
 
-	(void)state;
 	assert_int_equal(rdma_disconnect(id), 0);
 	assert_int_equal(id->event->event, RDMA_CM_EVENT_DISCONNECTED);
 	assert_int_equal(id->qp->state, IBV_QPS_ERR);
 	destroy(id);
 }
 
-static void disconnect_twice_does_not_hang(void **state)
+TEST(disconnect_twice_does_not_hang)
 {
 	struct rdma_cm_id *id = connected();
 
-	(void)state;
 	assert_int_equal(rdma_disconnect(id), 0);
 	fake.disconnect_event = FAKE_NO_EVENT;
 	assert_int_equal(rdma_disconnect(id), 0);
 	destroy(id);
 }
 
-static void disconnect_after_refusal_does_not_hang(void **state)
+TEST(disconnect_after_refusal_does_not_hang)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	resolve(id);
 	add_qp(id);
 	fake.connect_event = RDMA_CM_ALT_EVENT_REJECTED;
@@ -356,31 +337,28 @@ static void disconnect_after_refusal_does_not_hang(void **state)
 	destroy(id);
 }
 
-static void disconnect_when_the_device_goes_returns(void **state)
+TEST(disconnect_when_the_device_goes_returns)
 {
 	struct rdma_cm_id *id = connected();
 
-	(void)state;
 	fake.disconnect_event = RDMA_CM_ALT_EVENT_DEVICE_REMOVAL;
 	assert_int_equal(rdma_disconnect(id), 0);
 	destroy(id);
 }
 
-static void disconnect_that_times_out_says_so(void **state)
+TEST(disconnect_that_times_out_says_so)
 {
 	struct rdma_cm_id *id = connected();
 
-	(void)state;
 	fake.status = -ETIMEDOUT;
 	assert_fails(ETIMEDOUT, rdma_disconnect(id));
 	destroy(id);
 }
 
-static void disconnect_stops_the_qp_as_its_transport_wants(void **state)
+TEST(disconnect_stops_the_qp_as_its_transport_wants)
 {
 	struct rdma_cm_id *id = connected();
 
-	(void)state;
 	id->verbs->device->transport_type = IBV_TRANSPORT_IWARP;
 	fake.disconnect_event = FAKE_NO_EVENT;
 	fake.fail[FAKE(DISCONNECT)] = EINVAL;
@@ -393,11 +371,10 @@ static void disconnect_stops_the_qp_as_its_transport_wants(void **state)
 	destroy(id);
 }
 
-static void notify_tells_the_kernel(void **state)
+TEST(notify_tells_the_kernel)
 {
 	struct rdma_cm_id *id = connected();
 
-	(void)state;
 	assert_int_equal(rdma_notify(id, IBV_EVENT_COMM_EST), 0);
 	assert_int_equal(fake.calls[FAKE(NOTIFY)], 1);
 	fake.fail[FAKE(NOTIFY)] = EISCONN;
@@ -406,14 +383,13 @@ static void notify_tells_the_kernel(void **state)
 	destroy(id);
 }
 
-static void accept_says_why_the_qp_does_not_move(void **state)
+TEST(accept_says_why_the_qp_does_not_move)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *l = listener(ch);
 	struct rdma_cm_event *event = request(ch, l);
 	struct rdma_cm_id *child = event->id;
 
-	(void)state;
 	add_qp(child);
 	fake_verbs.fail_at = fake_verbs.steps + 1;
 	fake_verbs.fail_errno = EIO;
@@ -428,7 +404,7 @@ static void accept_says_why_the_qp_does_not_move(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void ece_is_kept_and_returned(void **state)
+TEST(ece_is_kept_and_returned)
 {
 	struct ibv_ece ece = { .vendor_id = 0x15b3, .options = 7 }, out;
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -436,7 +412,6 @@ static void ece_is_kept_and_returned(void **state)
 	struct rdma_cm_id *id = new_id(ch);
 	struct rdma_cm_alt_event event;
 
-	(void)state;
 	resolve(id);
 	assert_int_equal(rdma_set_local_ece(id, &ece), 0);
 	fake.connect_event = FAKE_NO_EVENT;
@@ -458,32 +433,4 @@ static void ece_is_kept_and_returned(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(connect_waits_for_established_on_a_synchronous_id),
-	TEST(connect_without_parameters_uses_the_device_and_full_retries),
-	TEST(connect_takes_depths_retries_and_private_data),
-	TEST(private_data_are_as_long_as_their_length_can_tell),
-	TEST(connect_leaves_an_id_alone_that_was_destroyed_meanwhile),
-	TEST(connect_with_depths_beyond_the_device_is_einval),
-	TEST(calls_on_unbound_or_null_ids_are_einval),
-	TEST(results_of_synchronous_connect_are_those_of_the_event),
-	TEST(nonblocking_synchronous_connect_completes_later),
-	TEST(address_change_is_no_answer_to_a_call),
-	TEST(accept_without_parameters_takes_the_least_of_request_and_device),
-	TEST(accept_puts_its_depths_into_the_qp),
-	TEST(accept_that_the_kernel_refuses_rejects),
-	TEST(accept_without_qp_needs_parameters),
-	TEST(reject_carries_reason_and_data),
-	TEST(establish_is_for_ids_without_qp),
-	TEST(disconnect_waits_for_the_answer),
-	TEST(disconnect_twice_does_not_hang),
-	TEST(disconnect_after_refusal_does_not_hang),
-	TEST(disconnect_when_the_device_goes_returns),
-	TEST(disconnect_that_times_out_says_so),
-	TEST(disconnect_stops_the_qp_as_its_transport_wants),
-	TEST(notify_tells_the_kernel),
-	TEST(accept_says_why_the_qp_does_not_move),
-	TEST(ece_is_kept_and_returned),
-};
-
-RUN(tests)
+RUN

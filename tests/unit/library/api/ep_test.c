@@ -22,13 +22,12 @@ static struct rdma_addrinfo passive(void)
 	};
 }
 
-static void active_endpoint_is_ready_to_connect(void **state)
+TEST(active_endpoint_is_ready_to_connect)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_addrinfo res = active();
 	struct rdma_cm_id *id;
 
-	(void)state;
 	attr.qp_type = 0;
 	assert_int_equal(rdma_create_ep(&id, &res, NULL, &attr), 0);
 	assert_int_equal(attr.qp_type, IBV_QPT_RC);
@@ -40,13 +39,12 @@ static void active_endpoint_is_ready_to_connect(void **state)
 	rdma_destroy_ep(NULL);
 }
 
-static void active_endpoint_that_fails_leaves_nothing(void **state)
+TEST(active_endpoint_that_fails_leaves_nothing)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_addrinfo res = active();
 	struct rdma_cm_id *id = (void *)0x1;
 
-	(void)state;
 	fake.addr_event = RDMA_CM_ALT_EVENT_ADDR_ERROR;
 	fake.status = -ETIMEDOUT;
 	assert_fails(ETIMEDOUT, rdma_create_ep(&id, &res, NULL, &attr));
@@ -55,7 +53,7 @@ static void active_endpoint_that_fails_leaves_nothing(void **state)
 	assert_fails(EINVAL, rdma_create_ep(&id, NULL, NULL, NULL));
 }
 
-static void active_endpoint_sends_its_connect_data_first(void **state)
+TEST(active_endpoint_sends_its_connect_data_first)
 {
 	struct rdma_conn_param param = { .private_data = "cd", .private_data_len = 3 };
 	struct ibv_qp_init_attr attr = qp_attr();
@@ -63,7 +61,6 @@ static void active_endpoint_sends_its_connect_data_first(void **state)
 	char prefix[] = { 'a', 'b' };
 	struct rdma_cm_id *id;
 
-	(void)state;
 	res.ai_connect = prefix;
 	res.ai_connect_len = sizeof(prefix);
 	assert_int_equal(rdma_create_ep(&id, &res, NULL, &attr), 0);
@@ -73,13 +70,12 @@ static void active_endpoint_sends_its_connect_data_first(void **state)
 	rdma_destroy_ep(id);
 }
 
-static void active_endpoint_with_a_route_sets_it(void **state)
+TEST(active_endpoint_with_a_route_sets_it)
 {
 	struct rdma_addrinfo res = active();
 	struct ibv_path_data path = { 0 };
 	struct rdma_cm_id *id;
 
-	(void)state;
 	res.ai_route = &path;
 	res.ai_route_len = sizeof(path);
 	fake.fail[FAKE(SET_OPTION)] = EINVAL;
@@ -103,14 +99,13 @@ static int alive_ids(void)
 	return n;
 }
 
-static void active_endpoint_that_fails_at_any_step_leaves_nothing(void **state)
+TEST(active_endpoint_that_fails_at_any_step_leaves_nothing)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_addrinfo res = active();
 	struct rdma_cm_id *id;
 	int step;
 
-	(void)state;
 	res.ai_connect = "ab";
 	res.ai_connect_len = 2;
 	fake_verbs.fail_errno = ENOSPC;
@@ -143,12 +138,11 @@ static void active_endpoint_that_fails_at_any_step_leaves_nothing(void **state)
 	assert_int_equal(alive_ids(), 0);
 }
 
-static void active_endpoint_without_attributes_has_no_qp(void **state)
+TEST(active_endpoint_without_attributes_has_no_qp)
 {
 	struct rdma_addrinfo res = active();
 	struct rdma_cm_id *id;
 
-	(void)state;
 	assert_int_equal(rdma_create_ep(&id, &res, NULL, NULL), 0);
 	assert_null(id->qp);
 	assert_fails(EINVAL, rdma_connect(id, NULL));
@@ -171,13 +165,12 @@ static void active_endpoint_without_attributes_has_no_qp(void **state)
 	assert_fails(EINVAL, rdma_create_ep(&id, &res, NULL, NULL));
 }
 
-static void active_datagram_endpoint_has_a_qp_in_rts(void **state)
+TEST(active_datagram_endpoint_has_a_qp_in_rts)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_addrinfo res = active();
 	struct rdma_cm_id *id;
 
-	(void)state;
 	res.ai_port_space = RDMA_PS_UDP;
 	res.ai_qp_type = IBV_QPT_UD;
 	assert_int_equal(rdma_create_ep(&id, &res, NULL, &attr), 0);
@@ -187,14 +180,13 @@ static void active_datagram_endpoint_has_a_qp_in_rts(void **state)
 	rdma_destroy_ep(id);
 }
 
-static void endpoint_takes_a_shared_queue(void **state)
+TEST(endpoint_takes_a_shared_queue)
 {
 	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 8, .max_sge = 1 } };
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_addrinfo res = active();
 	struct rdma_cm_id *id;
 
-	(void)state;
 	assert_int_equal(rdma_create_ep(&id, &res, NULL, NULL), 0);
 	assert_int_equal(rdma_create_srq(id, NULL, &srq_attr), 0);
 	assert_int_equal(rdma_create_qp(id, NULL, &attr), 0);
@@ -204,13 +196,12 @@ static void endpoint_takes_a_shared_queue(void **state)
 	rdma_destroy_ep(id);
 }
 
-static void passive_endpoint_gives_its_children_qps(void **state)
+TEST(passive_endpoint_gives_its_children_qps)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_addrinfo res = passive();
 	struct rdma_cm_id *l, *child;
 
-	(void)state;
 	assert_int_equal(rdma_create_ep(&l, &res, NULL, &attr), 0);
 	assert_null(l->qp);
 	memset(&attr, 0xff, sizeof(attr));	/* it has its own copy */
@@ -224,7 +215,7 @@ static void passive_endpoint_gives_its_children_qps(void **state)
 	rdma_destroy_ep(l);
 }
 
-static void passive_endpoint_hands_its_pd_down(void **state)
+TEST(passive_endpoint_hands_its_pd_down)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_addrinfo res = passive();
@@ -232,7 +223,6 @@ static void passive_endpoint_hands_its_pd_down(void **state)
 	struct ibv_context **devices = rdma_get_devices(NULL);
 	struct ibv_pd *pd = ibv_alloc_pd(devices[0]);
 
-	(void)state;
 	assert_int_equal(rdma_create_ep(&l, &res, pd, &attr), 0);
 	assert_ptr_equal(l->pd, pd);
 	assert_int_equal(rdma_listen(l, 0), 0);
@@ -246,12 +236,11 @@ static void passive_endpoint_hands_its_pd_down(void **state)
 	rdma_free_devices(devices);
 }
 
-static void passive_endpoint_on_a_used_address_says_so(void **state)
+TEST(passive_endpoint_on_a_used_address_says_so)
 {
 	struct rdma_addrinfo res = passive();
 	struct rdma_cm_id *l, *other;
 
-	(void)state;
 	assert_int_equal(rdma_create_ep(&l, &res, NULL, NULL), 0);
 	res.ai_src_addr = NULL;
 	assert_fails(EINVAL, rdma_create_ep(&other, &res, NULL, NULL));
@@ -263,14 +252,13 @@ static void passive_endpoint_on_a_used_address_says_so(void **state)
 	rdma_destroy_ep(l);
 }
 
-static void passive_datagram_endpoint_gives_its_children_qps(void **state)
+TEST(passive_datagram_endpoint_gives_its_children_qps)
 {
 	struct rdma_conn_param param = { .private_data = "x", .private_data_len = 1 };
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_addrinfo res = passive();
 	struct rdma_cm_id *l, *child;
 
-	(void)state;
 	res.ai_port_space = RDMA_PS_UDP;
 	res.ai_qp_type = IBV_QPT_UD;
 	assert_int_equal(rdma_create_ep(&l, &res, NULL, &attr), 0);
@@ -308,12 +296,11 @@ static struct rdma_cm_id *failed_request(uint32_t *child)
 	return l;
 }
 
-static void request_that_gets_no_qp_goes_with_the_next_call(void **state)
+TEST(request_that_gets_no_qp_goes_with_the_next_call)
 {
 	struct rdma_cm_id *l, *id;
 	uint32_t child;
 
-	(void)state;
 	l = failed_request(&child);
 	assert_fails(EAGAIN, rdma_get_request(l, &id));
 	assert_false(fake.ids[child].alive);
@@ -325,13 +312,12 @@ static void request_that_gets_no_qp_goes_with_the_next_call(void **state)
 	assert_false(fake.ids[child].alive);
 }
 
-static void request_that_got_no_qp_may_still_be_served(void **state)
+TEST(request_that_got_no_qp_may_still_be_served)
 {
 	struct rdma_conn_param param = { .qp_num = 5 };
 	struct rdma_cm_id *l, *id, *taken;
 	uint32_t child;
 
-	(void)state;
 	l = failed_request(&child);
 	taken = l->event->id;
 	assert_int_equal(rdma_accept(taken, &param), 0);
@@ -347,7 +333,7 @@ static void request_that_got_no_qp_may_still_be_served(void **state)
 	rdma_destroy_ep(l);
 }
 
-static void pd_of_another_device_fails_with_the_request(void **state)
+TEST(pd_of_another_device_fails_with_the_request)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_addrinfo res = passive();
@@ -355,7 +341,6 @@ static void pd_of_another_device_fails_with_the_request(void **state)
 	struct ibv_pd pd = { .context = &other };
 	struct rdma_cm_id *l, *child;
 
-	(void)state;
 	assert_int_equal(rdma_create_ep(&l, &res, &pd, &attr), 0);
 	assert_int_equal(rdma_listen(l, 0), 0);
 	fake_request(handle_of(l));
@@ -364,13 +349,12 @@ static void pd_of_another_device_fails_with_the_request(void **state)
 }
 
 /* The program built the list itself: lengths may have any value. */
-static void endpoint_of_a_cut_off_address_is_none(void **state)
+TEST(endpoint_of_a_cut_off_address_is_none)
 {
 	struct rdma_addrinfo res = active();
 	void *byte = malloc(1);
 	struct rdma_cm_id *id;
 
-	(void)state;
 	assert_non_null(byte);
 	*(uint8_t *)byte = AF_INET;
 	res.ai_dst_addr = byte;
@@ -387,14 +371,13 @@ static void endpoint_of_a_cut_off_address_is_none(void **state)
 	free(byte);
 }
 
-static void connect_data_of_an_endpoint_has_an_end(void **state)
+TEST(connect_data_of_an_endpoint_has_an_end)
 {
 	struct rdma_conn_param param = { .private_data = "cd", .private_data_len = 3 };
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_addrinfo res = active();
 	struct rdma_cm_id *id;
 
-	(void)state;
 	res.ai_connect_len = 8;
 	assert_fails(EINVAL, rdma_create_ep(&id, &res, NULL, &attr));
 	res.ai_connect = calloc(1, UINT16_MAX + 1);
@@ -407,24 +390,4 @@ static void connect_data_of_an_endpoint_has_an_end(void **state)
 	free(res.ai_connect);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(active_endpoint_is_ready_to_connect),
-	TEST(active_endpoint_that_fails_leaves_nothing),
-	TEST(active_endpoint_sends_its_connect_data_first),
-	TEST(active_endpoint_with_a_route_sets_it),
-	TEST(passive_endpoint_gives_its_children_qps),
-	TEST(passive_endpoint_hands_its_pd_down),
-	TEST(passive_endpoint_on_a_used_address_says_so),
-	TEST(active_endpoint_that_fails_at_any_step_leaves_nothing),
-	TEST(active_endpoint_without_attributes_has_no_qp),
-	TEST(active_datagram_endpoint_has_a_qp_in_rts),
-	TEST(endpoint_takes_a_shared_queue),
-	TEST(passive_datagram_endpoint_gives_its_children_qps),
-	TEST(request_that_gets_no_qp_goes_with_the_next_call),
-	TEST(request_that_got_no_qp_may_still_be_served),
-	TEST(pd_of_another_device_fails_with_the_request),
-	TEST(endpoint_of_a_cut_off_address_is_none),
-	TEST(connect_data_of_an_endpoint_has_an_end),
-};
-
-RUN(tests)
+RUN

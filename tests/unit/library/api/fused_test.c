@@ -37,14 +37,13 @@ static void drop_qp(struct rdma_cm_id *maker, struct ibv_qp *qp)
 	assert_int_equal(rdma_destroy_id(maker), 0);
 }
 
-static void one_call_does_all_steps(void **state)
+TEST(one_call_does_all_steps)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_alt_connect_attr attr = attr_of(ch);
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *id;
 
-	(void)state;
 	assert_int_equal(rdma_alt_connect(&attr, &id), 0);
 	assert_int_equal(fake.calls[FAKE(CONNECT)], 1);
 	assert_int_equal(fake.calls[FAKE(RESOLVE)], 0);
@@ -65,7 +64,7 @@ static void one_call_does_all_steps(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void parameters_go_along(void **state)
+TEST(parameters_go_along)
 {
 	struct rdma_conn_param param = {
 		.private_data = "abc", .private_data_len = 4, .responder_resources = 2,
@@ -76,7 +75,6 @@ static void parameters_go_along(void **state)
 	struct rdma_alt_connect_attr attr = attr_of(ch);
 	struct rdma_cm_id *id;
 
-	(void)state;
 	attr.conn_param = &param;
 	attr.src_addr = addr4("10.9.0.1", 0);
 	assert_int_equal(rdma_alt_connect(&attr, &id), 0);
@@ -93,14 +91,13 @@ static void parameters_go_along(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void a_qp_of_the_program_is_established(void **state)
+TEST(a_qp_of_the_program_is_established)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_alt_connect_attr attr = attr_of(ch);
 	struct rdma_cm_id *id, *maker;
 	int attrs;
 
-	(void)state;
 	attr.qp = new_qp(&maker);
 	attrs = fake.calls[FAKE(QP_ATTR)];
 	assert_int_equal(rdma_alt_connect(&attr, &id), 0);
@@ -115,14 +112,13 @@ static void a_qp_of_the_program_is_established(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void a_qp_of_another_device_is_a_connect_error(void **state)
+TEST(a_qp_of_another_device_is_a_connect_error)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_alt_connect_attr attr = attr_of(ch);
 	struct rdma_cm_id *id, *maker;
 	struct rdma_cm_event *event;
 
-	(void)state;
 	attr.qp = new_qp(&maker);
 	fake.connect_event = FAKE_NO_EVENT;
 	assert_int_equal(rdma_alt_connect(&attr, &id), 0);
@@ -137,14 +133,13 @@ static void a_qp_of_another_device_is_a_connect_error(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void a_datagram_qp_of_the_program_starts(void **state)
+TEST(a_datagram_qp_of_the_program_starts)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_alt_connect_attr attr = attr_of(ch);
 	struct rdma_cm_id *id, *maker = new_ud_id(NULL);
 	struct ibv_qp *qp;
 
-	(void)state;
 	resolve(maker);
 	qp = ibv_create_qp(maker->pd, &(struct ibv_qp_init_attr){
 		.qp_type = IBV_QPT_UD,
@@ -171,19 +166,18 @@ static void a_datagram_qp_of_the_program_starts(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void a_synchronous_id_waits(void **state)
+TEST(a_synchronous_id_waits)
 {
 	struct rdma_alt_connect_attr attr = attr_of(NULL);
 	struct rdma_cm_id *id;
 
-	(void)state;
 	assert_int_equal(rdma_alt_connect(&attr, &id), 0);
 	assert_int_equal(id->event->event, RDMA_CM_EVENT_CONNECT_RESPONSE);
 	assert_int_equal(rdma_establish(id), 0);
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void a_synchronous_connect_that_fails_leaves_no_id(void **state)
+TEST(a_synchronous_connect_that_fails_leaves_no_id)
 {
 	static const struct { int event, status, err; } cases[] = {
 		{ RDMA_CM_ALT_EVENT_ADDR_ERROR, -EHOSTUNREACH, EHOSTUNREACH },
@@ -196,7 +190,6 @@ static void a_synchronous_connect_that_fails_leaves_no_id(void **state)
 	struct rdma_cm_id *id;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		attr = attr_of(NULL);
 		fake.connect_event = cases[i].event;
@@ -207,13 +200,12 @@ static void a_synchronous_connect_that_fails_leaves_no_id(void **state)
 	}
 }
 
-static void bad_attributes_are_einval(void **state)
+TEST(bad_attributes_are_einval)
 {
 	struct rdma_conn_param param = { .responder_resources = RDMA_MAX_RESP_RES };
 	struct rdma_alt_connect_attr attr;
 	struct rdma_cm_id *id;
 
-	(void)state;
 	assert_fails(EINVAL, rdma_alt_connect(NULL, &id));
 	attr = attr_of(NULL);
 	assert_fails(EINVAL, rdma_alt_connect(&attr, NULL));
@@ -233,26 +225,24 @@ static void bad_attributes_are_einval(void **state)
 	assert_int_equal(fake.calls[FAKE(CONNECT)], 0);
 }
 
-static void a_call_that_fails_leaves_nothing(void **state)
+TEST(a_call_that_fails_leaves_nothing)
 {
 	struct rdma_alt_connect_attr attr = attr_of(NULL);
 	struct rdma_cm_id *id, *maker;
 
-	(void)state;
 	attr.qp = new_qp(&maker);
 	fake.fail[FAKE(CONNECT)] = EADDRINUSE;
 	assert_fails(EADDRINUSE, rdma_alt_connect(&attr, &id));
 	drop_qp(maker, attr.qp);	/* it is the program's */
 }
 
-static void many_connect_and_some_fail(void **state)
+TEST(many_connect_and_some_fail)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_alt_connect_attr attrs[4];
 	struct rdma_cm_id *ids[4];
 	int i, errors[4];
 
-	(void)state;
 	for (i = 0; i < 4; i++)
 		attrs[i] = attr_of(ch);
 	attrs[1].channel = NULL;
@@ -276,14 +266,13 @@ static void many_connect_and_some_fail(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void the_kernel_refuses_one_of_many(void **state)
+TEST(the_kernel_refuses_one_of_many)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_alt_connect_attr attrs[3];
 	struct rdma_cm_id *ids[3];
 	int i, errors[3];
 
-	(void)state;
 	for (i = 0; i < 3; i++)
 		attrs[i] = attr_of(ch);
 	fake.fail[FAKE(CONNECT)] = EADDRNOTAVAIL;
@@ -303,14 +292,13 @@ static void the_kernel_refuses_one_of_many(void **state)
 }
 
 /* A signal ends the system call, and interrupts the command that waits. */
-static void a_signal_does_not_end_a_batch(void **state)
+TEST(a_signal_does_not_end_a_batch)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_alt_connect_attr attrs[3];
 	struct rdma_cm_id *ids[3];
 	int i;
 
-	(void)state;
 	for (i = 0; i < 3; i++)
 		attrs[i] = attr_of(ch);
 	fake.fail[FAKE(CONNECT)] = EINTR;
@@ -324,7 +312,7 @@ static void a_signal_does_not_end_a_batch(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void all_events_come_by_one_read(void **state)
+TEST(all_events_come_by_one_read)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_alt_connect_attr attrs[5];
@@ -332,7 +320,6 @@ static void all_events_come_by_one_read(void **state)
 	struct rdma_cm_id *ids[5];
 	int i, reads;
 
-	(void)state;
 	for (i = 0; i < 5; i++)
 		attrs[i] = attr_of(ch);
 	assert_int_equal(rdma_alt_connect_many(attrs, 5, ids, NULL), 5);
@@ -353,14 +340,13 @@ static void all_events_come_by_one_read(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void events_of_dead_ids_are_left_out(void **state)
+TEST(events_of_dead_ids_are_left_out)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_event *events[4];
 	struct rdma_cm_id *id = new_id(ch);
 	struct rdma_cm_alt_event dead;
 
-	(void)state;
 	dead = fake_event(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(id));
 	dead.cookie = ~0ULL;
 	fake_post(&dead);
@@ -373,14 +359,13 @@ static void events_of_dead_ids_are_left_out(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void a_quiet_accept_says_so(void **state)
+TEST(a_quiet_accept_says_so)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_conn_param param = { .qp_num = 1 };
 	struct rdma_cm_id *l = listener(ch), *child;
 	struct rdma_cm_event *event;
 
-	(void)state;
 	fake_request(handle_of(l));
 	event = take(ch, RDMA_CM_EVENT_CONNECT_REQUEST);
 	child = event->id;
@@ -394,13 +379,12 @@ static void a_quiet_accept_says_so(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void what_has_ended_needs_no_disconnect(void **state)
+TEST(what_has_ended_needs_no_disconnect)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_alt_connect_attr attr = attr_of(ch);
 	struct rdma_cm_id *id;
 
-	(void)state;
 	assert_int_equal(rdma_alt_connect(&attr, &id), 0);
 	take_and_ack(ch, RDMA_CM_EVENT_CONNECT_RESPONSE);
 	assert_int_equal(rdma_establish(id), 0);
@@ -420,23 +404,4 @@ static void what_has_ended_needs_no_disconnect(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(one_call_does_all_steps),
-	TEST(parameters_go_along),
-	TEST(a_qp_of_the_program_is_established),
-	TEST(a_qp_of_another_device_is_a_connect_error),
-	TEST(a_datagram_qp_of_the_program_starts),
-	TEST(a_synchronous_id_waits),
-	TEST(a_synchronous_connect_that_fails_leaves_no_id),
-	TEST(bad_attributes_are_einval),
-	TEST(a_call_that_fails_leaves_nothing),
-	TEST(many_connect_and_some_fail),
-	TEST(the_kernel_refuses_one_of_many),
-	TEST(a_signal_does_not_end_a_batch),
-	TEST(all_events_come_by_one_read),
-	TEST(events_of_dead_ids_are_left_out),
-	TEST(a_quiet_accept_says_so),
-	TEST(what_has_ended_needs_no_disconnect),
-};
-
-RUN(tests)
+RUN

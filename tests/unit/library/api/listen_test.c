@@ -5,11 +5,10 @@
 
 #include "fake/fixture.h"
 
-static void listen_reads_the_address_back(void **state)
+TEST(listen_reads_the_address_back)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	assert_int_equal(rdma_listen(id, -3), 0);
 	assert_int_equal(fake.last[FAKE(LISTEN)].listen.backlog, 0);
 	assert_int_equal(rdma_get_src_port(id), htons(7000));
@@ -19,12 +18,11 @@ static void listen_reads_the_address_back(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void get_request_gives_a_synchronous_child(void **state)
+TEST(get_request_gives_a_synchronous_child)
 {
 	struct rdma_cm_id *l = listener(NULL), *child = NULL;
 	uint32_t handle = fake_request(handle_of(l));
 
-	(void)state;
 	assert_int_equal(rdma_get_request(l, &child), 0);
 	assert_int_equal(handle_of(child), handle);
 	assert_ptr_not_equal(child->channel, l->channel);
@@ -42,33 +40,30 @@ static void get_request_gives_a_synchronous_child(void **state)
 	assert_int_equal(rdma_destroy_id(l), 0);
 }
 
-static void get_request_on_asynchronous_listener_is_einval(void **state)
+TEST(get_request_on_asynchronous_listener_is_einval)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *l = listener(ch), *child;
 
-	(void)state;
 	assert_fails(EINVAL, rdma_get_request(l, &child));
 	assert_fails(EINVAL, rdma_get_request(NULL, &child));
 	assert_int_equal(rdma_destroy_id(l), 0);
 	rdma_destroy_event_channel(ch);
 }
 
-static void get_request_on_nonblocking_listener_is_eagain(void **state)
+TEST(get_request_on_nonblocking_listener_is_eagain)
 {
 	struct rdma_cm_id *l = listener(NULL), *child;
 
-	(void)state;
 	fcntl(l->channel->fd, F_SETFL, O_NONBLOCK);
 	assert_fails(EAGAIN, rdma_get_request(l, &child));
 	assert_int_equal(rdma_destroy_id(l), 0);
 }
 
-static void get_request_of_another_event_fails_and_keeps_it(void **state)
+TEST(get_request_of_another_event_fails_and_keeps_it)
 {
 	struct rdma_cm_id *l = listener(NULL), *child;
 
-	(void)state;
 	fake_post_type(RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, handle_of(l), 0);
 	assert_fails(ENODEV, rdma_get_request(l, &child));
 	assert_int_equal(l->event->event, RDMA_CM_EVENT_DEVICE_REMOVAL);
@@ -77,12 +72,11 @@ static void get_request_of_another_event_fails_and_keeps_it(void **state)
 	assert_int_equal(rdma_destroy_id(l), 0);
 }
 
-static void get_request_at_fd_limit_says_emfile_and_refuses(void **state)
+TEST(get_request_at_fd_limit_says_emfile_and_refuses)
 {
 	struct rdma_cm_id *l = listener(NULL), *child = NULL;
 	uint32_t handle = fake_request(handle_of(l));
 
-	(void)state;
 	fake.fail[FAKE(SET_QUEUE)] = EMFILE;
 	assert_fails(EMFILE, rdma_get_request(l, &child));
 	assert_null(child);
@@ -91,11 +85,10 @@ static void get_request_at_fd_limit_says_emfile_and_refuses(void **state)
 }
 
 /* Any id may be moved to the listener's channel. */
-static void event_of_another_id_is_no_request_that_failed(void **state)
+TEST(event_of_another_id_is_no_request_that_failed)
 {
 	struct rdma_cm_id *l = listener(NULL), *child = NULL, *own;
 
-	(void)state;
 	own = new_id(l->channel);
 	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(own), 0);
 	assert_fails(EINVAL, rdma_get_request(l, &child));
@@ -117,13 +110,12 @@ static void event_of_another_id_is_no_request_that_failed(void **state)
 }
 
 /* The program reads from a duplicate of the descriptor; the channel is freed completely. */
-static void request_comes_when_its_channel_has_gone(void **state)
+TEST(request_comes_when_its_channel_has_gone)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel(), copy;
 	struct rdma_cm_id *l = listener(ch), *child;
 	struct rdma_cm_event *event;
 
-	(void)state;
 	copy.fd = fcntl(ch->fd, F_DUPFD_CLOEXEC, 0);
 	assert_true(copy.fd >= 0);
 	fake_request(handle_of(l));
@@ -136,15 +128,4 @@ static void request_comes_when_its_channel_has_gone(void **state)
 	close(copy.fd);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(listen_reads_the_address_back),
-	TEST(get_request_gives_a_synchronous_child),
-	TEST(get_request_on_asynchronous_listener_is_einval),
-	TEST(get_request_on_nonblocking_listener_is_eagain),
-	TEST(get_request_of_another_event_fails_and_keeps_it),
-	TEST(get_request_at_fd_limit_says_emfile_and_refuses),
-	TEST(request_comes_when_its_channel_has_gone),
-	TEST(event_of_another_id_is_no_request_that_failed),
-};
-
-RUN(tests)
+RUN

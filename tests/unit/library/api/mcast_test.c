@@ -47,13 +47,12 @@ static void join_and_ack(struct rdma_cm_id *id, const char *group, __u16 lid)
 	take_and_ack(id->channel, RDMA_CM_EVENT_MULTICAST_JOIN);
 }
 
-static void join_attaches_the_qp_when_its_event_is_read(void **state)
+TEST(join_attaches_the_qp_when_its_event_is_read)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 	struct rdma_cm_event *event;
 
-	(void)state;
 	add_qp(id);
 	assert_int_equal(join(id, GROUP), 0);
 	assert_int_equal(LAST_JOIN->join_state, RDMA_MC_JOIN_FLAG_FULLMEMBER);
@@ -79,12 +78,11 @@ static void join_attaches_the_qp_when_its_event_is_read(void **state)
 	destroy(id, ch);
 }
 
-static void cookie_is_no_pointer(void **state)
+TEST(cookie_is_no_pointer)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 
-	(void)state;
 	assert_int_equal(join(id, GROUP), 0);
 	assert_int_equal(LAST_JOIN->cookie, rcl_id_of(id)->members->cookie);
 	assert_ptr_not_equal((uintptr_t)LAST_JOIN->cookie, rcl_id_of(id)->members);
@@ -92,12 +90,11 @@ static void cookie_is_no_pointer(void **state)
 	destroy(id, ch);
 }
 
-static void join_without_qp_attaches_nothing(void **state)
+TEST(join_without_qp_attaches_nothing)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 
-	(void)state;
 	join_and_ack(id, GROUP, 1);
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_int_equal(fake_verbs.attaches + fake_verbs.detaches, 0);
@@ -105,12 +102,11 @@ static void join_without_qp_attaches_nothing(void **state)
 }
 
 /* The program created the QP later, and attached it itself. */
-static void leave_detaches_a_qp_that_the_program_attached(void **state)
+TEST(leave_detaches_a_qp_that_the_program_attached)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 
-	(void)state;
 	join_and_ack(id, GROUP, 1);
 	add_qp(id);
 	fake_verbs.attached = 1 << 1;
@@ -119,7 +115,7 @@ static void leave_detaches_a_qp_that_the_program_attached(void **state)
 	destroy(id, ch);
 }
 
-static void send_only_attaches_nothing(void **state)
+TEST(send_only_attaches_nothing)
 {
 	struct rdma_cm_join_mc_attr_ex attr = {
 		.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS,
@@ -129,7 +125,6 @@ static void send_only_attaches_nothing(void **state)
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 
-	(void)state;
 	add_qp(id);
 	assert_int_equal(rdma_join_multicast_ex(id, &attr, context), 0);
 	assert_int_equal(LAST_JOIN->join_state, RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER);
@@ -139,7 +134,7 @@ static void send_only_attaches_nothing(void **state)
 	destroy(id, ch);
 }
 
-static void join_ex_checks_its_attributes(void **state)
+TEST(join_ex_checks_its_attributes)
 {
 	struct rdma_cm_join_mc_attr_ex attr = {
 		.comp_mask = RDMA_CM_JOIN_MC_ATTR_RESERVED, .addr = addr4(GROUP, 0),
@@ -147,7 +142,6 @@ static void join_ex_checks_its_attributes(void **state)
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 
-	(void)state;
 	assert_fails(ENOTSUP, rdma_join_multicast_ex(id, &attr, NULL));
 	attr.comp_mask = 7;
 	assert_fails(ENOTSUP, rdma_join_multicast_ex(id, &attr, NULL));
@@ -167,14 +161,13 @@ static void join_ex_checks_its_attributes(void **state)
 	destroy(id, ch);
 }
 
-static void null_and_foreign_families_are_einval(void **state)
+TEST(null_and_foreign_families_are_einval)
 {
 	struct rdma_cm_join_mc_attr_ex attr = { .comp_mask = 3, .addr = addr4(GROUP, 0) };
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 	struct sockaddr bad = { .sa_family = AF_UNIX };
 
-	(void)state;
 	assert_fails(EINVAL, rdma_join_multicast(NULL, addr4(GROUP, 0), NULL));
 	assert_fails(EINVAL, rdma_join_multicast(id, NULL, NULL));
 	assert_fails(EINVAL, rdma_join_multicast(id, &bad, NULL));
@@ -186,14 +179,13 @@ static void null_and_foreign_families_are_einval(void **state)
 	destroy(id, ch);
 }
 
-static void join_that_the_kernel_refuses_leaves_nothing(void **state)
+TEST(join_that_the_kernel_refuses_leaves_nothing)
 {
 	static const int errors[] = { EINVAL, ENODEV, ENXIO, ENOMEM };
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 	size_t i;
 
-	(void)state;
 	join_and_ack(id, OTHER, 1);
 	for (i = 0; i < ARRAY_SIZE(errors); i++) {
 		fake.fail[FAKE(JOIN)] = errors[i];
@@ -205,13 +197,12 @@ static void join_that_the_kernel_refuses_leaves_nothing(void **state)
 	destroy(id, ch);
 }
 
-static void leave_of_a_group_that_was_not_joined(void **state)
+TEST(leave_of_a_group_that_was_not_joined)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 	__u32 handle;
 
-	(void)state;
 	assert_fails(EADDRNOTAVAIL, leave(id, GROUP));
 	join_and_ack(id, GROUP, 1);
 	assert_fails(EADDRNOTAVAIL, leave(id, OTHER));
@@ -228,12 +219,11 @@ static void leave_of_a_group_that_was_not_joined(void **state)
 }
 
 /* The membership ended with its device; leaving still works. */
-static void leave_that_the_kernel_refuses(void **state)
+TEST(leave_that_the_kernel_refuses)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 
-	(void)state;
 	join_and_ack(id, GROUP, 1);
 	fake.fail[FAKE(LEAVE)] = ENOENT;
 	assert_fails(ENOENT, leave(id, GROUP));
@@ -241,13 +231,12 @@ static void leave_that_the_kernel_refuses(void **state)
 	destroy(id, ch);
 }
 
-static void several_groups_are_left_one_by_one(void **state)
+TEST(several_groups_are_left_one_by_one)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 	__u32 first;
 
-	(void)state;
 	add_qp(id);
 	join_and_ack(id, GROUP, 1);
 	first = rcl_id_of(id)->members->handle;
@@ -264,12 +253,11 @@ static void several_groups_are_left_one_by_one(void **state)
 }
 
 /* Verbs attach the QP once: the first leave must not detach it for both memberships. */
-static void one_group_joined_twice_is_detached_once(void **state)
+TEST(one_group_joined_twice_is_detached_once)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 
-	(void)state;
 	add_qp(id);
 	join_and_ack(id, GROUP, 1);
 	join_and_ack(id, GROUP, 1);
@@ -282,13 +270,12 @@ static void one_group_joined_twice_is_detached_once(void **state)
 }
 
 /* The QP could not be destroyed while it is attached to a group without a membership. */
-static void second_event_of_a_membership_changes_nothing(void **state)
+TEST(second_event_of_a_membership_changes_nothing)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 	__u32 member;
 
-	(void)state;
 	add_qp(id);
 	join_and_ack(id, GROUP, 1);
 	fake.group.dlid = 2;
@@ -302,13 +289,12 @@ static void second_event_of_a_membership_changes_nothing(void **state)
 	destroy(id, ch);
 }
 
-static void qp_that_cannot_be_attached_is_a_multicast_error(void **state)
+TEST(qp_that_cannot_be_attached_is_a_multicast_error)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 	struct rdma_cm_event *event;
 
-	(void)state;
 	add_qp(id);
 	assert_int_equal(join(id, GROUP), 0);
 	fake_verbs.fail_at = fake_verbs.steps + 1;
@@ -321,13 +307,12 @@ static void qp_that_cannot_be_attached_is_a_multicast_error(void **state)
 	destroy(id, ch);
 }
 
-static void error_event_names_the_join(void **state)
+TEST(error_event_names_the_join)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 	struct rdma_cm_event *event;
 
-	(void)state;
 	add_qp(id);
 	fake.join_event = RDMA_CM_ALT_EVENT_MULTICAST_ERROR;
 	fake.status = -ENETUNREACH;
@@ -343,11 +328,10 @@ static void error_event_names_the_join(void **state)
 	destroy(id, ch);
 }
 
-static void synchronous_join_waits_and_leave_drops_its_event(void **state)
+TEST(synchronous_join_waits_and_leave_drops_its_event)
 {
 	struct rdma_cm_id *id = bound(NULL);
 
-	(void)state;
 	add_qp(id);
 	assert_int_equal(join(id, GROUP), 0);
 	assert_int_equal(id->event->event, RDMA_CM_EVENT_MULTICAST_JOIN);
@@ -362,12 +346,11 @@ static void synchronous_join_waits_and_leave_drops_its_event(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void nonblocking_synchronous_join_completes_later(void **state)
+TEST(nonblocking_synchronous_join_completes_later)
 {
 	struct rdma_cm_id *id = bound(NULL);
 	__u32 member;
 
-	(void)state;
 	fcntl(id->channel->fd, F_SETFL, O_NONBLOCK);
 	fake.join_event = FAKE_NO_EVENT;
 	assert_fails(EAGAIN, join(id, GROUP));
@@ -389,14 +372,13 @@ static void *ack_later(void *event)
 	return NULL;
 }
 
-static void leave_waits_for_the_events_of_its_membership_alone(void **state)
+TEST(leave_waits_for_the_events_of_its_membership_alone)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 	struct rdma_cm_event *mine, *other;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(join(id, OTHER), 0);
 	other = take(ch, RDMA_CM_EVENT_MULTICAST_JOIN);
 	assert_int_equal(join(id, GROUP), 0);
@@ -415,7 +397,7 @@ static void leave_waits_for_the_events_of_its_membership_alone(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void event_of_a_membership_that_is_over_is_dropped(void **state)
+TEST(event_of_a_membership_that_is_over_is_dropped)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
@@ -423,7 +405,6 @@ static void event_of_a_membership_that_is_over_is_dropped(void **state)
 	struct rdma_cm_event *event;
 	struct rcl_member *member;
 
-	(void)state;
 	fcntl(ch->fd, F_SETFL, O_NONBLOCK);
 	add_qp(id);
 	assert_int_equal(join(id, GROUP), 0);
@@ -439,13 +420,12 @@ static void event_of_a_membership_that_is_over_is_dropped(void **state)
 	destroy(id, ch);
 }
 
-static void second_event_of_a_membership(void **state)
+TEST(second_event_of_a_membership)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 	__u32 member;
 
-	(void)state;
 	add_qp(id);
 	join_and_ack(id, GROUP, 1);
 	member = rcl_id_of(id)->members->handle;
@@ -456,12 +436,11 @@ static void second_event_of_a_membership(void **state)
 	destroy(id, ch);
 }
 
-static void destroy_qp_detaches_it_first(void **state)
+TEST(destroy_qp_detaches_it_first)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 
-	(void)state;
 	add_qp(id);
 	join_and_ack(id, GROUP, 1);
 	join_and_ack(id, GROUP, 1);
@@ -477,7 +456,7 @@ static void destroy_qp_detaches_it_first(void **state)
 	destroy(id, ch);
 }
 
-static void destroy_id_detaches_and_forgets(void **state)
+TEST(destroy_id_detaches_and_forgets)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
@@ -486,7 +465,6 @@ static void destroy_id_detaches_and_forgets(void **state)
 	struct ibv_qp *qp;
 	uint64_t cookie;
 
-	(void)state;
 	add_qp(id);
 	join_and_ack(id, GROUP, 1);
 	cookie = rcl_id_of(id)->members->cookie;
@@ -512,13 +490,12 @@ static void destroy_id_detaches_and_forgets(void **state)
 }
 
 /* A program may replace the library's QP by none or another one. */
-static void qp_that_was_taken_away_is_left_alone(void **state)
+TEST(qp_that_was_taken_away_is_left_alone)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 	struct ibv_qp *qp, foreign = { .qp_num = 1 };
 
-	(void)state;
 	add_qp(id);
 	join_and_ack(id, GROUP, 1);
 	qp = id->qp;
@@ -532,30 +509,4 @@ static void qp_that_was_taken_away_is_left_alone(void **state)
 	destroy(id, ch);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(join_attaches_the_qp_when_its_event_is_read),
-	TEST(cookie_is_no_pointer),
-	TEST(join_without_qp_attaches_nothing),
-	TEST(leave_detaches_a_qp_that_the_program_attached),
-	TEST(send_only_attaches_nothing),
-	TEST(join_ex_checks_its_attributes),
-	TEST(null_and_foreign_families_are_einval),
-	TEST(join_that_the_kernel_refuses_leaves_nothing),
-	TEST(leave_of_a_group_that_was_not_joined),
-	TEST(leave_that_the_kernel_refuses),
-	TEST(several_groups_are_left_one_by_one),
-	TEST(one_group_joined_twice_is_detached_once),
-	TEST(second_event_of_a_membership_changes_nothing),
-	TEST(qp_that_cannot_be_attached_is_a_multicast_error),
-	TEST(error_event_names_the_join),
-	TEST(synchronous_join_waits_and_leave_drops_its_event),
-	TEST(nonblocking_synchronous_join_completes_later),
-	TEST(leave_waits_for_the_events_of_its_membership_alone),
-	TEST(event_of_a_membership_that_is_over_is_dropped),
-	TEST(second_event_of_a_membership),
-	TEST(destroy_qp_detaches_it_first),
-	TEST(destroy_id_detaches_and_forgets),
-	TEST(qp_that_was_taken_away_is_left_alone),
-};
-
-RUN(tests)
+RUN

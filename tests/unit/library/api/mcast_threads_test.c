@@ -45,12 +45,11 @@ static void leave_in_join(unsigned int cmd)
 	assert_int_equal(leave(joining), 0);
 }
 
-static void group_may_be_left_as_soon_as_its_event_is_read(void **state)
+TEST(group_may_be_left_as_soon_as_its_event_is_read)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 
-	(void)state;
 	joining = id;
 	fake.on_return = leave_in_join;
 	assert_int_equal(join(id), 0);
@@ -73,7 +72,7 @@ static void *join_and_leave(void *arg)
 }
 
 /* The reader attaches the QP while the other thread leaves. */
-static void leave_races_with_the_reader(void **state)
+TEST(leave_races_with_the_reader)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
@@ -81,7 +80,6 @@ static void leave_races_with_the_reader(void **state)
 	pthread_t thread;
 	void *failed;
 
-	(void)state;
 	fcntl(ch->fd, F_SETFL, O_NONBLOCK);
 	pthread_create(&thread, NULL, join_and_leave, id);
 	while (pthread_tryjoin_np(thread, &failed)) {
@@ -93,9 +91,4 @@ static void leave_races_with_the_reader(void **state)
 	destroy(id, ch);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(group_may_be_left_as_soon_as_its_event_is_read),
-	TEST(leave_races_with_the_reader),
-};
-
-RUN(tests)
+RUN

@@ -26,12 +26,11 @@ static void close_pipes(const int empty[2], const int full[2])
 	close(full[1]);
 }
 
-static void poll_serves_plain_descriptors(void **state)
+TEST(poll_serves_plain_descriptors)
 {
 	struct pollfd fds[2];
 	int empty[2], full[2];
 
-	(void)state;
 	make_pipes(empty, full);
 	fds[0] = (struct pollfd){ .fd = empty[0], .events = POLLIN };
 	fds[1] = (struct pollfd){ .fd = full[0], .events = POLLIN };
@@ -43,13 +42,12 @@ static void poll_serves_plain_descriptors(void **state)
 	close_pipes(empty, full);
 }
 
-static void select_serves_plain_descriptors(void **state)
+TEST(select_serves_plain_descriptors)
 {
 	struct timeval timeout = { .tv_sec = 1, .tv_usec = 7 };
 	int empty[2], full[2];
 	fd_set reads;
 
-	(void)state;
 	make_pipes(empty, full);
 	FD_ZERO(&reads);
 	FD_SET(empty[0], &reads);
@@ -70,12 +68,11 @@ static void select_serves_plain_descriptors(void **state)
 	close_pipes(empty, full);
 }
 
-static void epoll_serves_plain_descriptors(void **state)
+TEST(epoll_serves_plain_descriptors)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.u32 = 77 }, got;
 	int empty[2], full[2], epfd = repoll_create(EPOLL_CLOEXEC);
 
-	(void)state;
 	make_pipes(empty, full);
 	assert_true(epfd >= 0);
 	assert_int_equal(fcntl(epfd, F_GETFD), FD_CLOEXEC);
@@ -94,10 +91,4 @@ static void epoll_serves_plain_descriptors(void **state)
 	close_pipes(empty, full);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(poll_serves_plain_descriptors),
-	TEST(select_serves_plain_descriptors),
-	TEST(epoll_serves_plain_descriptors),
-};
-
-RUN(tests)
+RUN

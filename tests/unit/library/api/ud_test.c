@@ -59,12 +59,11 @@ static void check_data(const struct rdma_ud_param *ud, int len, int byte)
 		assert_int_equal(data[i], byte);
 }
 
-static void connect_without_parameters_needs_no_qp(void **state)
+TEST(connect_without_parameters_needs_no_qp)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = resolved(ch);
 
-	(void)state;
 	fake.connect_event = FAKE_NO_EVENT;
 	assert_int_equal(rdma_connect(id, NULL), 0);
 	assert_int_equal(LAST_CONNECT->private_data_len, 0);
@@ -72,7 +71,7 @@ static void connect_without_parameters_needs_no_qp(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void connect_sends_private_data_and_ignores_depths(void **state)
+TEST(connect_sends_private_data_and_ignores_depths)
 {
 	struct rdma_conn_param param = {
 		.private_data = "name", .private_data_len = 5,
@@ -81,7 +80,6 @@ static void connect_sends_private_data_and_ignores_depths(void **state)
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = resolved(ch);
 
-	(void)state;
 	fake.connect_event = FAKE_NO_EVENT;
 	assert_int_equal(rdma_connect(id, &param), 0);
 	assert_int_equal(LAST_CONNECT->private_data_len, 5);
@@ -92,7 +90,7 @@ static void connect_sends_private_data_and_ignores_depths(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void established_names_the_peers_qp(void **state)
+TEST(established_names_the_peers_qp)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = resolved(ch);
@@ -101,7 +99,6 @@ static void established_names_the_peers_qp(void **state)
 	const struct ibv_ah_attr *ah;
 	int i;
 
-	(void)state;
 	add_qp(id);
 	fake_verbs.moves = 0;
 	fake.connect_event = FAKE_NO_EVENT;
@@ -135,14 +132,13 @@ static void established_names_the_peers_qp(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void unreachable_has_the_sidr_status_and_data(void **state)
+TEST(unreachable_has_the_sidr_status_and_data)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = resolved(ch);
 	struct rdma_cm_alt_event record;
 	struct rdma_cm_event *event;
 
-	(void)state;
 	record = answer(id, RDMA_CM_ALT_EVENT_UNREACHABLE);
 	record.status = 2;
 	fake_post(&record);
@@ -154,11 +150,10 @@ static void unreachable_has_the_sidr_status_and_data(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void synchronous_connect_has_the_result_of_the_event(void **state)
+TEST(synchronous_connect_has_the_result_of_the_event)
 {
 	struct rdma_cm_id *id = resolved(NULL);
 
-	(void)state;
 	fake.connect_event = RDMA_CM_ALT_EVENT_ESTABLISHED;
 	assert_int_equal(rdma_connect(id, NULL), 0);
 	assert_int_equal(id->event->event, RDMA_CM_EVENT_ESTABLISHED);
@@ -172,11 +167,10 @@ static void synchronous_connect_has_the_result_of_the_event(void **state)
 }
 
 /* There is no event to wait for. */
-static void disconnect_returns_at_once(void **state)
+TEST(disconnect_returns_at_once)
 {
 	struct rdma_cm_id *id = resolved(NULL);
 
-	(void)state;
 	add_qp(id);
 	fake.connect_event = RDMA_CM_ALT_EVENT_ESTABLISHED;
 	assert_int_equal(rdma_connect(id, NULL), 0);
@@ -206,14 +200,13 @@ static struct rdma_cm_event *request(struct rdma_event_channel *ch, struct rdma_
 	return event;
 }
 
-static void request_makes_an_id_for_datagrams(void **state)
+TEST(request_makes_an_id_for_datagrams)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *l = ud_listener(ch);
 	struct rdma_cm_event *event = request(ch, l);
 	struct rdma_cm_id *child = event->id;
 
-	(void)state;
 	assert_int_equal(child->ps, RDMA_PS_UDP);
 	assert_int_equal(child->qp_type, IBV_QPT_UD);
 	assert_non_null(child->verbs);
@@ -224,7 +217,7 @@ static void request_makes_an_id_for_datagrams(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void accept_names_the_qp_and_leaves_it_alone(void **state)
+TEST(accept_names_the_qp_and_leaves_it_alone)
 {
 	struct rdma_conn_param param = {
 		.qp_num = 0x99, .private_data = "here", .private_data_len = 5,
@@ -234,7 +227,6 @@ static void accept_names_the_qp_and_leaves_it_alone(void **state)
 	struct rdma_cm_event *event = request(ch, l);
 	struct rdma_cm_id *child = event->id;
 
-	(void)state;
 	fake.accept_event = FAKE_NO_EVENT;
 	assert_fails(EINVAL, rdma_accept(child, NULL));
 	assert_int_equal(rdma_accept(child, &param), 0);
@@ -259,7 +251,7 @@ static void accept_names_the_qp_and_leaves_it_alone(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void reject_carries_data(void **state)
+TEST(reject_carries_data)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *l = ud_listener(ch);
@@ -267,7 +259,6 @@ static void reject_carries_data(void **state)
 	struct rdma_cm_id *child = event->id;
 	uint8_t data[REPLY_DATA + 1] = "no";
 
-	(void)state;
 	assert_int_equal(rdma_reject(child, data, REPLY_DATA), 0);
 	assert_int_equal(fake.last[FAKE(REJECT)].reject.private_data_len, REPLY_DATA);
 	/* The kernel checks the limit. */
@@ -280,7 +271,7 @@ static void reject_carries_data(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void endpoint_gives_requests_a_qp_and_accept_does_not_wait(void **state)
+TEST(endpoint_gives_requests_a_qp_and_accept_does_not_wait)
 {
 	struct rdma_addrinfo res = {
 		.ai_flags = RAI_PASSIVE, .ai_qp_type = IBV_QPT_UD,
@@ -291,7 +282,6 @@ static void endpoint_gives_requests_a_qp_and_accept_does_not_wait(void **state)
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_cm_id *l, *child = NULL;
 
-	(void)state;
 	assert_int_equal(rdma_create_ep(&l, &res, NULL, &attr), 0);
 	assert_int_equal(rdma_listen(l, 1), 0);
 	fake_request(handle_of(l));
@@ -307,11 +297,10 @@ static void endpoint_gives_requests_a_qp_and_accept_does_not_wait(void **state)
 	rdma_destroy_ep(l);
 }
 
-static void qp_is_ready_with_the_kernels_queue_key(void **state)
+TEST(qp_is_ready_with_the_kernels_queue_key)
 {
 	struct rdma_cm_id *id = new_ud_id(NULL);
 
-	(void)state;
 	fake.attr.qkey = 0x01234567;
 	fake.attr.qp_attr_mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
 	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 7000)), 0);
@@ -328,13 +317,12 @@ static void qp_is_ready_with_the_kernels_queue_key(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void attributes_for_a_foreign_qp(void **state)
+TEST(attributes_for_a_foreign_qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
 	struct rdma_cm_id *id = new_ud_id(NULL);
 	int mask = 0;
 
-	(void)state;
 	fake.attr.qkey = 0x01234567;
 	fake.attr.qp_attr_mask = IBV_QP_STATE | IBV_QP_QKEY;
 	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 7000)), 0);
@@ -347,19 +335,4 @@ static void attributes_for_a_foreign_qp(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(connect_without_parameters_needs_no_qp),
-	TEST(connect_sends_private_data_and_ignores_depths),
-	TEST(established_names_the_peers_qp),
-	TEST(unreachable_has_the_sidr_status_and_data),
-	TEST(synchronous_connect_has_the_result_of_the_event),
-	TEST(disconnect_returns_at_once),
-	TEST(request_makes_an_id_for_datagrams),
-	TEST(accept_names_the_qp_and_leaves_it_alone),
-	TEST(reject_carries_data),
-	TEST(endpoint_gives_requests_a_qp_and_accept_does_not_wait),
-	TEST(qp_is_ready_with_the_kernels_queue_key),
-	TEST(attributes_for_a_foreign_qp),
-};
-
-RUN(tests)
+RUN

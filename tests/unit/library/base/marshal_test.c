@@ -5,7 +5,7 @@
 #include "fake/fixture.h"
 #include "base/marshal.h"
 
-static void path_record_is_unpacked(void **state)
+TEST(path_record_is_unpacked)
 {
 	struct ibv_path_data data = {
 		.flags = 3,
@@ -20,7 +20,6 @@ static void path_record_is_unpacked(void **state)
 	struct ib_path_rec_data raw;
 	struct ibv_sa_path_rec path;
 
-	(void)state;
 	memcpy(&raw, &data, sizeof(raw));
 	rcl_path_from_kernel(&path, &raw);
 	assert_int_equal(path.flow_label, htobe32(0x12345));
@@ -37,7 +36,7 @@ static void path_record_is_unpacked(void **state)
 	assert_int_equal(path.pkey, htobe16(0xffff));
 }
 
-static void qp_attributes_are_copied_but_for_the_state(void **state)
+TEST(qp_attributes_are_copied_but_for_the_state)
 {
 	struct ib_uverbs_qp_attr src = {
 		.qp_state = 3, .path_mtu = 5, .rq_psn = 0xabcdef, .dest_qp_num = 0x777,
@@ -49,7 +48,6 @@ static void qp_attributes_are_copied_but_for_the_state(void **state)
 	};
 	struct ibv_qp_attr dst = { .qp_state = IBV_QPS_RTR };
 
-	(void)state;
 	src.ah_attr.grh.dgid[15] = 0xaa;
 	rcl_qp_attr_from_kernel(&dst, &src);
 	assert_int_equal(dst.qp_state, IBV_QPS_RTR);
@@ -64,9 +62,4 @@ static void qp_attributes_are_copied_but_for_the_state(void **state)
 	assert_int_equal(dst.max_rd_atomic, 4);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(path_record_is_unpacked),
-	TEST(qp_attributes_are_copied_but_for_the_state),
-};
-
-RUN(tests)
+RUN

@@ -6,12 +6,11 @@
 #include "fake/fixture.h"
 #include "base/table.h"
 
-static void get_after_kill_finds_nothing(void **state)
+TEST(get_after_kill_finds_nothing)
 {
 	int object;
 	uint64_t cookie = rcl_table_add(RCL_KIND_ID, &object);
 
-	(void)state;
 	assert_true(cookie != 0);
 	assert_ptr_equal(rcl_table_get(RCL_KIND_ID, cookie), &object);
 	assert_false(rcl_table_put(cookie));
@@ -20,24 +19,22 @@ static void get_after_kill_finds_nothing(void **state)
 	assert_false(rcl_table_kill(cookie));
 }
 
-static void kill_with_reference_outstanding_leaves_last_put_to_holder(void **state)
+TEST(kill_with_reference_outstanding_leaves_last_put_to_holder)
 {
 	int object;
 	uint64_t cookie = rcl_table_add(RCL_KIND_ID, &object);
 
-	(void)state;
 	rcl_table_get(RCL_KIND_ID, cookie);
 	assert_false(rcl_table_kill(cookie));
 	assert_null(rcl_table_get(RCL_KIND_ID, cookie));
 	assert_true(rcl_table_put(cookie));
 }
 
-static void slot_used_again_has_another_cookie(void **state)
+TEST(slot_used_again_has_another_cookie)
 {
 	int a, b;
 	uint64_t first = rcl_table_add(RCL_KIND_ID, &a), second;
 
-	(void)state;
 	rcl_table_kill(first);
 	second = rcl_table_add(RCL_KIND_ID, &b);
 	assert_true(first != second);
@@ -47,9 +44,8 @@ static void slot_used_again_has_another_cookie(void **state)
 	rcl_table_kill(second);
 }
 
-static void wild_cookies_find_nothing(void **state)
+TEST(wild_cookies_find_nothing)
 {
-	(void)state;
 	assert_null(rcl_table_get(RCL_KIND_ID, 0));
 	assert_null(rcl_table_get(RCL_KIND_ID, UINT64_MAX));
 	assert_null(rcl_table_get(RCL_KIND_ID, 1ULL << 32 | 0xfffff));
@@ -57,13 +53,12 @@ static void wild_cookies_find_nothing(void **state)
 	assert_false(rcl_table_kill(UINT64_MAX));
 }
 
-static void many_objects_are_all_found(void **state)
+TEST(many_objects_are_all_found)
 {
 	static uint64_t cookies[5000];
 	static int objects[5000];
 	int i;
 
-	(void)state;
 	for (i = 0; i < 5000; i++)
 		cookies[i] = rcl_table_add(RCL_KIND_ID, &objects[i]);
 	for (i = 0; i < 5000; i++) {
@@ -99,14 +94,13 @@ static void *use(void *arg)
 	return NULL;
 }
 
-static void object_ends_once_however_many_threads_use_it(void **state)
+TEST(object_ends_once_however_many_threads_use_it)
 {
 	static atomic_int objects[LAPS];
 	pthread_t users[USERS];
 	uint64_t cookie;
 	int i;
 
-	(void)state;
 	for (i = 0; i < USERS; i++)
 		pthread_create(&users[i], NULL, use, NULL);
 	for (i = 0; i < LAPS; i++) {
@@ -133,12 +127,11 @@ static void count_object(void *object, void *arg)
 	++*(int *)arg;
 }
 
-static void each_finds_objects_of_its_type_until_their_last_reference(void **state)
+TEST(each_finds_objects_of_its_type_until_their_last_reference)
 {
 	int a, b, count = 0, before = 0;
 	uint64_t id, member;
 
-	(void)state;
 	rcl_table_each(RCL_KIND_ID, count_object, &before);
 	id = rcl_table_add(RCL_KIND_ID, &a);
 	member = rcl_table_add(RCL_KIND_MEMBER, &b);
@@ -153,14 +146,4 @@ static void each_finds_objects_of_its_type_until_their_last_reference(void **sta
 	assert_int_equal(count, before);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(get_after_kill_finds_nothing),
-	TEST(kill_with_reference_outstanding_leaves_last_put_to_holder),
-	TEST(slot_used_again_has_another_cookie),
-	TEST(wild_cookies_find_nothing),
-	TEST(many_objects_are_all_found),
-	TEST(object_ends_once_however_many_threads_use_it),
-	TEST(each_finds_objects_of_its_type_until_their_last_reference),
-};
-
-RUN(tests)
+RUN

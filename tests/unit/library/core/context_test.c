@@ -6,12 +6,11 @@
 #include "core/context.h"
 #include "fake/fixture.h"
 
-static void device_is_opened_once(void **state)
+TEST(device_is_opened_once)
 {
 	struct rdma_event_channel *a = rdma_create_event_channel();
 	struct rdma_event_channel *b = rdma_create_event_channel();
 
-	(void)state;
 	assert_int_equal(fake.calls[FAKE(INFO)], 1);
 	assert_int_equal(fake.calls[FAKE(QUEUE_CREATE)], 2);
 	assert_string_equal(fake.path, "/dev/rdma_cm_alt");
@@ -20,9 +19,8 @@ static void device_is_opened_once(void **state)
 	rdma_destroy_event_channel(NULL);
 }
 
-static void missing_node_is_enoent_after_both_places(void **state)
+TEST(missing_node_is_enoent_after_both_places)
 {
-	(void)state;
 	fake.open_error = ENOENT;
 	errno = 0;
 	assert_null(rdma_create_event_channel());
@@ -30,11 +28,10 @@ static void missing_node_is_enoent_after_both_places(void **state)
 	assert_string_equal(fake.path, "/dev/infiniband/rdma_cm_alt");
 }
 
-static void device_can_come_later(void **state)
+TEST(device_can_come_later)
 {
 	struct rdma_event_channel *ch;
 
-	(void)state;
 	fake.open_error = ENOENT;
 	assert_null(rdma_create_event_channel());
 	fake.open_error = 0;
@@ -43,9 +40,8 @@ static void device_can_come_later(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void forbidden_device_is_eacces(void **state)
+TEST(forbidden_device_is_eacces)
 {
-	(void)state;
 	fake.open_error = EACCES;
 	errno = 0;
 	assert_null(rdma_create_event_channel());
@@ -53,11 +49,10 @@ static void forbidden_device_is_eacces(void **state)
 	assert_string_equal(fake.path, "/dev/rdma_cm_alt");
 }
 
-static void environment_names_the_device(void **state)
+TEST(environment_names_the_device)
 {
 	struct rdma_event_channel *ch;
 
-	(void)state;
 	setenv("RDMA_CM_ALT_DEVICE", "/dev/other", 1);
 	ch = rdma_create_event_channel();
 	unsetenv("RDMA_CM_ALT_DEVICE");
@@ -65,9 +60,8 @@ static void environment_names_the_device(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void device_that_is_another_is_refused(void **state)
+TEST(device_that_is_another_is_refused)
 {
-	(void)state;
 	fake.fail[FAKE(INFO)] = ENOTTY;
 	errno = 0;
 	assert_null(rdma_create_event_channel());
@@ -77,21 +71,19 @@ static void device_that_is_another_is_refused(void **state)
 	assert_int_equal(errno, EPERM);
 }
 
-static void channel_at_fd_limit_says_emfile(void **state)
+TEST(channel_at_fd_limit_says_emfile)
 {
-	(void)state;
 	fake.fail[FAKE(QUEUE_CREATE)] = EMFILE;
 	errno = 0;
 	assert_null(rdma_create_event_channel());
 	assert_int_equal(errno, EMFILE);
 }
 
-static void device_is_opened_again_when_a_program_closed_everything(void **state)
+TEST(device_is_opened_again_when_a_program_closed_everything)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	assert_int_equal(rdma_destroy_id(id), 0);
 	rdma_destroy_event_channel(ch);
 	close(fake.context_fd);
@@ -112,12 +104,11 @@ static void device_is_opened_again_when_a_program_closed_everything(void **state
 }
 
 /* Files know other ioctls, and not all say ENOTTY: epoll says EINVAL. */
-static void device_is_opened_again_when_its_number_is_another_file(void **state)
+TEST(device_is_opened_again_when_its_number_is_another_file)
 {
 	struct rdma_event_channel *ch;
 	int number;
 
-	(void)state;
 	rdma_destroy_event_channel(rdma_create_event_channel());
 	number = fake.context_fd;
 	fake.fail[FAKE(QUEUE_CREATE)] = EINVAL;
@@ -130,11 +121,10 @@ static void device_is_opened_again_when_its_number_is_another_file(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void bad_descriptor_of_a_channel_is_no_reason_to_open(void **state)
+TEST(bad_descriptor_of_a_channel_is_no_reason_to_open)
 {
 	int opened;
 
-	(void)state;
 	rdma_destroy_event_channel(rdma_create_event_channel());
 	opened = fake.context_fd;
 	fake.fail[FAKE(QUEUE_CREATE)] = EBADF;
@@ -143,13 +133,12 @@ static void bad_descriptor_of_a_channel_is_no_reason_to_open(void **state)
 	assert_int_equal(fake.context_fd, opened);
 }
 
-static void options_go_to_the_kernel(void **state)
+TEST(options_go_to_the_kernel)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 	uint8_t trunk = RDMA_CM_ALT_TRUNK_REQUIRE;
 	int on = 1;
 
-	(void)state;
 	assert_int_equal(rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR,
 					 &on, sizeof(on)), 0);
 	assert_int_equal(fake.last[FAKE(SET_OPTION)].option.optname, RDMA_OPTION_ID_REUSEADDR);
@@ -172,18 +161,4 @@ static void options_go_to_the_kernel(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(device_is_opened_once),
-	TEST(missing_node_is_enoent_after_both_places),
-	TEST(device_can_come_later),
-	TEST(forbidden_device_is_eacces),
-	TEST(environment_names_the_device),
-	TEST(device_that_is_another_is_refused),
-	TEST(channel_at_fd_limit_says_emfile),
-	TEST(device_is_opened_again_when_a_program_closed_everything),
-	TEST(device_is_opened_again_when_its_number_is_another_file),
-	TEST(bad_descriptor_of_a_channel_is_no_reason_to_open),
-	TEST(options_go_to_the_kernel),
-};
-
-RUN(tests)
+RUN

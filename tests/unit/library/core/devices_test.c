@@ -5,13 +5,12 @@
 #include "core/devices.h"
 #include "fake/fixture.h"
 
-static void list_has_the_contexts_that_ids_use(void **state)
+TEST(list_has_the_contexts_that_ids_use)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 	struct ibv_context **list;
 	int n = 0;
 
-	(void)state;
 	fake_verbs.devices = 2;
 	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 1)), 0);
 	list = rdma_get_devices(&n);
@@ -24,11 +23,10 @@ static void list_has_the_contexts_that_ids_use(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void list_without_devices_is_enodev(void **state)
+TEST(list_without_devices_is_enodev)
 {
 	int n = 5;
 
-	(void)state;
 	fake_verbs.devices = 0;
 	errno = 0;
 	assert_null(rdma_get_devices(&n));
@@ -36,9 +34,8 @@ static void list_without_devices_is_enodev(void **state)
 	assert_int_equal(n, 0);
 }
 
-static void list_at_fd_limit_says_emfile(void **state)
+TEST(list_at_fd_limit_says_emfile)
 {
-	(void)state;
 	fake_verbs.list_error = EMFILE;
 	errno = 0;
 	assert_null(rdma_get_devices(NULL));
@@ -49,11 +46,10 @@ static void list_at_fd_limit_says_emfile(void **state)
 	assert_int_equal(errno, ENODEV);
 }
 
-static void new_device_is_found_when_the_kernel_names_it(void **state)
+TEST(new_device_is_found_when_the_kernel_names_it)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	fake_verbs.devices = 2;
 	fake.route.node_guid = FAKE_GUID + 1;
 	fake.route.ibdev_index = FAKE_INDEX + 1;
@@ -62,22 +58,20 @@ static void new_device_is_found_when_the_kernel_names_it(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void same_guid_with_another_index_is_another_device(void **state)
+TEST(same_guid_with_another_index_is_another_device)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	fake.route.ibdev_index = FAKE_INDEX + 7;
 	assert_fails(ENODEV, rdma_bind_addr(id, addr4("10.9.0.1", 1)));
 	assert_null(id->verbs);
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void device_that_went_away_is_closed_after_its_last_user(void **state)
+TEST(device_that_went_away_is_closed_after_its_last_user)
 {
 	struct rdma_cm_id *id = new_id(NULL), *other = new_id(NULL);
 
-	(void)state;
 	fake_verbs.devices = 2;
 	fake.route.node_guid = FAKE_GUID + 1;
 	fake.route.ibdev_index = FAKE_INDEX + 1;
@@ -94,12 +88,11 @@ static void device_that_went_away_is_closed_after_its_last_user(void **state)
 	assert_int_equal(rdma_destroy_id(other), 0);
 }
 
-static void bind_that_fails_at_any_step_can_be_repeated(void **state)
+TEST(bind_that_fails_at_any_step_can_be_repeated)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 	int step;
 
-	(void)state;
 	/* open, query, PD */
 	for (step = 1; step <= 2; step++) {
 		fake_verbs.steps = 0;
@@ -119,11 +112,10 @@ static void bind_that_fails_at_any_step_can_be_repeated(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void depths_beyond_a_byte_are_cut_not_wrapped(void **state)
+TEST(depths_beyond_a_byte_are_cut_not_wrapped)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	fake_verbs.max_depth = 256;
 	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 1)), 0);
 	assert_int_equal(rcl_id_of(id)->device->max_initiator_depth, 255);
@@ -147,12 +139,11 @@ static void *use_device(void *arg)
 	return NULL;
 }
 
-static void all_threads_use_one_pd(void **state)
+TEST(all_threads_use_one_pd)
 {
 	pthread_t users[USERS];
 	int i;
 
-	(void)state;
 	for (i = 0; i < USERS; i++)
 		pthread_create(&users[i], NULL, use_device, NULL);
 	for (i = 0; i < USERS; i++)
@@ -160,16 +151,4 @@ static void all_threads_use_one_pd(void **state)
 	assert_int_equal(fake_verbs.objects, 1);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(list_has_the_contexts_that_ids_use),
-	TEST(list_without_devices_is_enodev),
-	TEST(list_at_fd_limit_says_emfile),
-	TEST(new_device_is_found_when_the_kernel_names_it),
-	TEST(same_guid_with_another_index_is_another_device),
-	TEST(device_that_went_away_is_closed_after_its_last_user),
-	TEST(bind_that_fails_at_any_step_can_be_repeated),
-	TEST(depths_beyond_a_byte_are_cut_not_wrapped),
-	TEST(all_threads_use_one_pd),
-};
-
-RUN(tests)
+RUN

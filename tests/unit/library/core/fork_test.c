@@ -96,7 +96,7 @@ static void fork_while_held(struct holder *h, struct rdma_cm_id *id)
 	use_locks(id);
 }
 
-static void locks_are_free_in_the_child_of_a_program_with_threads(void **state)
+TEST(locks_are_free_in_the_child_of_a_program_with_threads)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 	struct holder holders[] = {
@@ -107,7 +107,6 @@ static void locks_are_free_in_the_child_of_a_program_with_threads(void **state)
 	};
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(holders); i++)
 		fork_while_held(&holders[i], id);
 	assert_int_equal(rdma_destroy_id(id), 0);
@@ -119,7 +118,7 @@ static void *destroy(void *arg)
 	return NULL;
 }
 
-static void who_waits_in_the_parent_does_not_stop_the_child(void **state)
+TEST(who_waits_in_the_parent_does_not_stop_the_child)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
@@ -128,7 +127,6 @@ static void who_waits_in_the_parent_does_not_stop_the_child(void **state)
 	pthread_t thread;
 	pid_t child;
 
-	(void)state;
 	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
 	event = take(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
 	pthread_create(&thread, NULL, destroy, id);
@@ -179,14 +177,13 @@ static int work_in_child(struct rdma_event_channel *ch, struct rdma_cm_id *id)
 	return 0;
 }
 
-static void child_works_with_what_it_inherited(void **state)
+TEST(child_works_with_what_it_inherited)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch), *own;
 	int opened;
 	pid_t child;
 
-	(void)state;
 	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
 	opened = fake.calls[FAKE(INFO)];
 	child = fork();
@@ -215,13 +212,12 @@ static void taken_elsewhere(struct rdma_cm_id *id)
 	fake.ids[handle_of(id)].reported++;
 }
 
-static void events_that_another_process_took_are_not_waited_for(void **state)
+TEST(events_that_another_process_took_are_not_waited_for)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_event_channel *to = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	taken_elsewhere(id);
 	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
 	take_and_ack(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
@@ -231,7 +227,7 @@ static void events_that_another_process_took_are_not_waited_for(void **state)
 	rdma_destroy_event_channel(to);
 }
 
-static void events_that_this_process_took_are_waited_for(void **state)
+TEST(events_that_this_process_took_are_waited_for)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
@@ -240,7 +236,6 @@ static void events_that_this_process_took_are_waited_for(void **state)
 	struct rdma_cm_id *other = new_id(ch);
 	pthread_t thread;
 
-	(void)state;
 	taken_elsewhere(id);
 	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
 	event = take(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
@@ -263,14 +258,13 @@ static void events_that_this_process_took_are_waited_for(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void child_does_not_wait_for_events_of_the_parent(void **state)
+TEST(child_does_not_wait_for_events_of_the_parent)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	struct rdma_cm_event *event;
 	pid_t child;
 
-	(void)state;
 	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
 	event = take(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
 	child = fork();
@@ -315,14 +309,13 @@ static int use_in_child(struct rdma_cm_id *id)
 	return 0;
 }
 
-static void child_may_use_what_a_thread_of_the_parent_destroys(void **state)
+TEST(child_may_use_what_a_thread_of_the_parent_destroys)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	pthread_t thread;
 	pid_t child;
 
-	(void)state;
 	atomic_store(&may_go_on, false);
 	fake.on_call = stop_in_destroy;
 	pthread_create(&thread, NULL, destroy, id);
@@ -342,12 +335,11 @@ static void child_may_use_what_a_thread_of_the_parent_destroys(void **state)
 }
 
 /* The channel existed at the fork(): the other process reads it, too. */
-static void events_of_new_ids_that_another_process_took_are_not_waited_for(void **state)
+TEST(events_of_new_ids_that_another_process_took_are_not_waited_for)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *old = new_id(ch), *id;
 
-	(void)state;
 	taken_elsewhere(old);
 	id = new_id(ch);
 	fake.ids[handle_of(id)].reported++;
@@ -420,13 +412,12 @@ static int try_all(struct rdma_event_channel *ch, struct rdma_cm_id *id)
 	return 0;
 }
 
-static void child_changes_nothing_while_its_parent_lives(void **state)
+TEST(child_changes_nothing_while_its_parent_lives)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	pid_t child;
 
-	(void)state;
 	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
 	take_and_ack(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
 	child = fork();
@@ -455,13 +446,12 @@ static void make_and_leave(int steps, int out)
 	leave(write(out, &result, 1) != 1);
 }
 
-static void child_goes_on_when_its_parent_has_ended(void **state)
+TEST(child_goes_on_when_its_parent_has_ended)
 {
 	int steps, ends[2];
 	char result;
 	pid_t child;
 
-	(void)state;
 	for (steps = 1; steps <= 3; steps++) {
 		assert_int_equal(pipe(ends), 0);
 		child = fork();
@@ -475,17 +465,4 @@ static void child_goes_on_when_its_parent_has_ended(void **state)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(locks_are_free_in_the_child_of_a_program_with_threads),
-	TEST(who_waits_in_the_parent_does_not_stop_the_child),
-	TEST(child_works_with_what_it_inherited),
-	TEST(events_that_another_process_took_are_not_waited_for),
-	TEST(events_that_this_process_took_are_waited_for),
-	TEST(child_does_not_wait_for_events_of_the_parent),
-	TEST(child_may_use_what_a_thread_of_the_parent_destroys),
-	TEST(child_changes_nothing_while_its_parent_lives),
-	TEST(child_goes_on_when_its_parent_has_ended),
-	TEST(events_of_new_ids_that_another_process_took_are_not_waited_for),
-};
-
-RUN(tests)
+RUN

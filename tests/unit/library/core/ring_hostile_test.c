@@ -43,12 +43,11 @@ static struct rdma_cm_alt_ring truth(void)
 	};
 }
 
-static void entries_that_do_not_fit(void **state)
+TEST(entries_that_do_not_fit)
 {
 	static const __u32 wrong[] = { 0, 3, 63, 2 * RCL_RING_ENTRIES, 1U << 31, UINT32_MAX };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
 		lie = truth();
 		lie.entries = wrong[i];
@@ -56,13 +55,12 @@ static void entries_that_do_not_fit(void **state)
 	}
 }
 
-static void records_that_begin_elsewhere(void **state)
+TEST(records_that_begin_elsewhere)
 {
 	static const __u32 wrong[] = { 0, 63, sizeof(struct rdma_cm_alt_ring) + 1, 1 << 20,
 				       UINT32_MAX };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
 		lie = truth();
 		lie.records_offset = wrong[i];
@@ -70,12 +68,11 @@ static void records_that_begin_elsewhere(void **state)
 	}
 }
 
-static void records_of_another_size(void **state)
+TEST(records_of_another_size)
 {
 	static const __u32 wrong[] = { 0, 64, 4096, UINT32_MAX };
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
 		lie = truth();
 		lie.record_size = wrong[i];
@@ -84,14 +81,13 @@ static void records_of_another_size(void **state)
 }
 
 /* More records than slots: none of them is valid. */
-static void tail_out_of_reach(void **state)
+TEST(tail_out_of_reach)
 {
 	static const __u32 wrong[] = { RCL_RING_ENTRIES + 1, 1 << 20, 1U << 31, UINT32_MAX };
 	struct rdma_event_channel *ch;
 	struct rdma_cm_id *id;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
 		ch = new_channel();
 		id = warm_up(ch);
@@ -104,13 +100,12 @@ static void tail_out_of_reach(void **state)
 	}
 }
 
-static void header_changes_under_way(void **state)
+TEST(header_changes_under_way)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = warm_up(ch);
 	struct rdma_cm_alt_ring *header = fake_ring_header(ch->fd);
 
-	(void)state;
 	header->entries = 1 << 30;
 	header->records_offset = UINT32_MAX;
 	header->record_size = 1;
@@ -119,12 +114,11 @@ static void header_changes_under_way(void **state)
 }
 
 /* The header claims records that the ring does not have. */
-static void ring_that_stays_empty_is_no_endless_wait(void **state)
+TEST(ring_that_stays_empty_is_no_endless_wait)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = warm_up(ch);
 
-	(void)state;
 	post(id, 1);
 	fake_ring_header(ch->fd)->tail = 0;
 	alarm(20);
@@ -136,12 +130,11 @@ static void ring_that_stays_empty_is_no_endless_wait(void **state)
 }
 
 /* Both channels have rings; the one descriptor now reads the other queue. */
-static void descriptor_that_is_another_queue_has_its_events(void **state)
+TEST(descriptor_that_is_another_queue_has_its_events)
 {
 	struct rdma_event_channel *ch = new_channel(), *other = new_channel();
 	struct rdma_cm_id *id = warm_up(ch), *theirs = warm_up(other);
 
-	(void)state;
 	fake_copy_over(other->fd, ch->fd);
 	post(theirs, 1);
 	post(theirs, 2);
@@ -155,14 +148,13 @@ static void descriptor_that_is_another_queue_has_its_events(void **state)
 }
 
 /* What daemons do to inherited descriptors. */
-static void descriptor_that_is_another_file_ends_in_an_error(void **state)
+TEST(descriptor_that_is_another_file_ends_in_an_error)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = warm_up(ch);
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC), copy = fake_copy(ch->fd);
 	struct rdma_cm_event *event;
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(dup2(fd, ch->fd), ch->fd);
 	alarm(20);
@@ -174,15 +166,4 @@ static void descriptor_that_is_another_file_ends_in_an_error(void **state)
 	cool_down(ch, id);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(entries_that_do_not_fit),
-	TEST(records_that_begin_elsewhere),
-	TEST(records_of_another_size),
-	TEST(tail_out_of_reach),
-	TEST(header_changes_under_way),
-	TEST(ring_that_stays_empty_is_no_endless_wait),
-	TEST(descriptor_that_is_another_queue_has_its_events),
-	TEST(descriptor_that_is_another_file_ends_in_an_error),
-};
-
-RUN(tests)
+RUN

@@ -19,14 +19,13 @@ static void take_many(struct rdma_event_channel *ch, struct rdma_cm_id *id, int 
 	}
 }
 
-static void all_events_come_by_the_ring(void **state)
+TEST(all_events_come_by_the_ring)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = warm_up(ch);
 	struct rdma_cm_event *event;
 	int i;
 
-	(void)state;
 	for (i = 0; i < 5; i++)
 		post(id, i);
 	take_many(ch, id, 0, 3);
@@ -38,13 +37,12 @@ static void all_events_come_by_the_ring(void **state)
 	cool_down(ch, id);
 }
 
-static void each_event_of_a_read_counts(void **state)
+TEST(each_event_of_a_read_counts)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	int i;
 
-	(void)state;
 	for (i = 0; i < RCL_RING_AFTER; i++)
 		post(id, i);
 	take_many(ch, id, 0, RCL_RING_AFTER);
@@ -60,14 +58,13 @@ static void each_event_of_a_read_counts(void **state)
  * Events that follow a request have no cookie: the handle identifies the id once the request
  * was read.
  */
-static void request_and_what_follows_come_together(void **state)
+TEST(request_and_what_follows_come_together)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = warm_up(ch), *l = listener(ch), *child;
 	struct rdma_cm_event *events[4];
 	struct rdma_cm_alt_event next;
 
-	(void)state;
 	next = fake_event(RDMA_CM_ALT_EVENT_USER, fake_request(handle_of(l)));
 	fake_post(&next);
 	assert_int_equal(rdma_alt_get_cm_events(ch, events, 4), 2);
@@ -81,14 +78,13 @@ static void request_and_what_follows_come_together(void **state)
 	cool_down(ch, id);
 }
 
-static void destroyed_ids_leave_nothing_in_any_ring(void **state)
+TEST(destroyed_ids_leave_nothing_in_any_ring)
 {
 	struct rdma_event_channel *a = new_channel(), *b = new_channel();
 	struct rdma_cm_id *in_a = warm_up(a), *in_b = warm_up(b);
 	struct rdma_cm_id *dead[] = { new_id(a), new_id(b), NULL, new_id(a), new_id(b) };
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(dead); i++) {
 		if (dead[i])
 			post(dead[i], 100);
@@ -103,13 +99,12 @@ static void destroyed_ids_leave_nothing_in_any_ring(void **state)
 	cool_down(b, in_b);
 }
 
-static void ids_of_closed_channels_are_destroyed_with_others(void **state)
+TEST(ids_of_closed_channels_are_destroyed_with_others)
 {
 	struct rdma_event_channel *gone = new_channel(), *ch = new_channel();
 	struct rdma_cm_id *in_gone = warm_up(gone), *id = warm_up(ch);
 	struct rdma_cm_id *ids[] = { in_gone, new_id(ch) };
 
-	(void)state;
 	post(ids[1], 1);
 	fake.ids[handle_of(in_gone)].alive = false;	/* goes with its queue */
 	rdma_destroy_event_channel(gone);
@@ -159,7 +154,7 @@ static void *take_until_negative(void *arg)
 }
 
 /* Other threads read the channels, and create more of them, meanwhile. */
-static void pairs_end_in_either_order(void **state)
+TEST(pairs_end_in_either_order)
 {
 	struct rdma_event_channel *a = new_channel(), *b = new_channel();
 	struct rdma_cm_id *in_a = warm_up(a), *in_b = warm_up(b);
@@ -167,7 +162,6 @@ static void pairs_end_in_either_order(void **state)
 	pthread_t threads[4];
 	int i;
 
-	(void)state;
 	pthread_create(&threads[0], NULL, destroy_pairs, &ab);
 	pthread_create(&threads[1], NULL, destroy_pairs, &ba);
 	pthread_create(&threads[2], NULL, take_until_negative, a);
@@ -184,13 +178,4 @@ static void pairs_end_in_either_order(void **state)
 	cool_down(b, in_b);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(all_events_come_by_the_ring),
-	TEST(each_event_of_a_read_counts),
-	TEST(request_and_what_follows_come_together),
-	TEST(destroyed_ids_leave_nothing_in_any_ring),
-	TEST(ids_of_closed_channels_are_destroyed_with_others),
-	TEST(pairs_end_in_either_order),
-};
-
-RUN(tests)
+RUN

@@ -53,36 +53,6 @@ static void end_destroy(pthread_t thread)
 }
 
 /* The kernel has taken the events of the id back, and waits for a device. */
-static void slow_destroy_delays_no_other_call(void **state)
-{
-	struct rdma_event_channel *ch = new_channel(), *other;
-	struct rdma_cm_id *id = warm_up(ch), *dead = new_id(ch);
-	struct rdma_cm_event *event;
-	pthread_t thread;
-	int status;
-	pid_t pid;
-
-	(void)state;
-	nonblock(ch);
-	post(dead, 7);
-	post(id, 1);
-	fake.on_return = stop_in_destroy;
-	thread = begin_destroy(dead);
-	alarm(60);
-	assert_int_equal(take_number(ch, id), 1);
-	assert_fails(EAGAIN, rdma_get_cm_event(ch, &event));
-	pid = fork();
-	if (!pid)
-		_exit(0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	other = new_channel();
-	assert_non_null(other);
-	rdma_destroy_event_channel(other);
-	alarm(0);
-	end_destroy(thread);
-	cool_down(ch, id);
-}
-
 static void *take_two(void *id)
 {
 	struct rdma_event_channel *ch = ((struct rdma_cm_id *)id)->channel;
@@ -130,21 +100,18 @@ static void read_while_id_is_destroyed(void *(*take_events)(void *id), bool bloc
 }
 
 /* With EPOLLET nothing would wake it for the event behind. */
-static void reader_that_does_not_block_waits_for_the_kernel(void **state)
+TEST(reader_that_does_not_block_waits_for_the_kernel)
 {
-	(void)state;
 	read_while_id_is_destroyed(take_two, false);
 }
 
-static void reader_of_many_that_does_not_block_waits_for_the_kernel(void **state)
+TEST(reader_of_many_that_does_not_block_waits_for_the_kernel)
 {
-	(void)state;
 	read_while_id_is_destroyed(take_two_of_many, false);
 }
 
-static void blocking_reader_waits_for_the_kernel(void **state)
+TEST(blocking_reader_waits_for_the_kernel)
 {
-	(void)state;
 	read_while_id_is_destroyed(take_two, true);
 }
 
@@ -161,12 +128,11 @@ static void read_in_destroy(unsigned int cmd)
 	assert_fails(EAGAIN, rdma_alt_get_cm_events(interrupted, &event, 1));
 }
 
-static void who_destroys_an_id_does_not_wait_for_itself(void **state)
+TEST(who_destroys_an_id_does_not_wait_for_itself)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = warm_up(ch), *dead = new_id(ch);
 
-	(void)state;
 	interrupted = ch;
 	post(dead, 7);
 	post(id, 1);
@@ -192,13 +158,12 @@ static void *leave(void *id)
 }
 
 /* Another event of the id is taken meanwhile, and the membership's is not. */
-static void leaving_a_group_delays_only_its_events(void **state)
+TEST(leaving_a_group_delays_only_its_events)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = warm_up(ch), *joined = new_ud_id(ch);
 	pthread_t thread, reader;
 
-	(void)state;
 	nonblock(ch);
 	assert_int_equal(rdma_bind_addr(joined, addr4("10.9.0.1", 7000)), 0);
 	fake.join_event = FAKE_NO_EVENT;
@@ -232,13 +197,12 @@ static void peek_in_set_queue(unsigned int cmd)
 }
 
 /* A reader copies a record, and looks at the id after all of the move: the copy is out of date. */
-static void record_that_moves_after_it_was_copied_is_not_taken(void **state)
+TEST(record_that_moves_after_it_was_copied_is_not_taken)
 {
 	struct rdma_event_channel *from = new_channel(), *to = new_channel();
 	struct rdma_cm_id *id = warm_up(from), *other = warm_up(to), *moved = new_id(from);
 	struct rcl_claim claim;
 
-	(void)state;
 	peeked = from;
 	post(moved, 7);
 	post(id, 1);
@@ -263,13 +227,12 @@ static void peek_in_destroy(unsigned int cmd)
 		assert_true(rcl_ring_peek(rcl_ring_of(peeked->fd), &record));
 }
 
-static void request_that_was_taken_back_after_it_was_copied_is_not_rejected(void **state)
+TEST(request_that_was_taken_back_after_it_was_copied_is_not_rejected)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = warm_up(ch), *l = listener(ch);
 	struct rcl_claim claim;
 
-	(void)state;
 	peeked = ch;
 	fake_request(handle_of(l));
 	post(id, 1);
@@ -284,16 +247,34 @@ static void request_that_was_taken_back_after_it_was_copied_is_not_rejected(void
 	cool_down(ch, id);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(reader_that_does_not_block_waits_for_the_kernel),
-	TEST(reader_of_many_that_does_not_block_waits_for_the_kernel),
-	TEST(blocking_reader_waits_for_the_kernel),
-	TEST(who_destroys_an_id_does_not_wait_for_itself),
-	TEST(leaving_a_group_delays_only_its_events),
-	TEST(record_that_moves_after_it_was_copied_is_not_taken),
-	TEST(request_that_was_taken_back_after_it_was_copied_is_not_rejected),
-	/* The last one: ids are shared after its fork(). */
-	TEST(slow_destroy_delays_no_other_call),
-};
+/* The last one: ids are shared after its fork(). */
+TEST(slow_destroy_delays_no_other_call)
+{
+	struct rdma_event_channel *ch = new_channel(), *other;
+	struct rdma_cm_id *id = warm_up(ch), *dead = new_id(ch);
+	struct rdma_cm_event *event;
+	pthread_t thread;
+	int status;
+	pid_t pid;
 
-RUN(tests)
+	nonblock(ch);
+	post(dead, 7);
+	post(id, 1);
+	fake.on_return = stop_in_destroy;
+	thread = begin_destroy(dead);
+	alarm(60);
+	assert_int_equal(take_number(ch, id), 1);
+	assert_fails(EAGAIN, rdma_get_cm_event(ch, &event));
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	other = new_channel();
+	assert_non_null(other);
+	rdma_destroy_event_channel(other);
+	alarm(0);
+	end_destroy(thread);
+	cool_down(ch, id);
+}
+
+RUN

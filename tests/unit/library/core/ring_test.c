@@ -13,13 +13,12 @@
 #include "core/process.h"
 #include "fake/ring_fixture.h"
 
-static void ring_is_mapped_when_the_channel_is_used(void **state)
+TEST(ring_is_mapped_when_the_channel_is_used)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = warm_up(ch);
 	int i;
 
-	(void)state;
 	/* Around the ring several times, without a read(). */
 	for (i = 0; i < 3 * RCL_RING_ENTRIES; i++) {
 		post(id, i);
@@ -31,26 +30,24 @@ static void ring_is_mapped_when_the_channel_is_used(void **state)
 	cool_down(ch, id);
 }
 
-static void empty_ring_ends_in_read(void **state)
+TEST(empty_ring_ends_in_read)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = warm_up(ch);
 	struct rdma_cm_event *event;
 
-	(void)state;
 	nonblock(ch);
 	assert_fails(EAGAIN, rdma_get_cm_event(ch, &event));
 	assert_int_equal(fake.reads, 1);
 	cool_down(ch, id);
 }
 
-static void kernel_without_rings_is_not_asked_for_one(void **state)
+TEST(kernel_without_rings_is_not_asked_for_one)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	int i;
 
-	(void)state;
 	for (i = 0; i < 2 * RCL_RING_AFTER; i++) {
 		post(id, i);
 		assert_int_equal(take_number(ch, id), i);
@@ -59,13 +56,12 @@ static void kernel_without_rings_is_not_asked_for_one(void **state)
 	cool_down(ch, id);
 }
 
-static void channel_without_memory_for_a_ring_goes_on(void **state)
+TEST(channel_without_memory_for_a_ring_goes_on)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	int i;
 
-	(void)state;
 	fake.mmap_error = true;
 	for (i = 0; i < 3 * RCL_RING_AFTER; i++) {
 		post(id, i);
@@ -75,25 +71,23 @@ static void channel_without_memory_for_a_ring_goes_on(void **state)
 	cool_down(ch, id);
 }
 
-static void copy_of_a_channel_is_as_good(void **state)
+TEST(copy_of_a_channel_is_as_good)
 {
 	struct rdma_event_channel *ch = new_channel(), copy = *ch;
 	struct rdma_cm_id *id = warm_up(ch);
 
-	(void)state;
 	post(id, 1);
 	assert_int_equal(take_number(&copy, id), 1);
 	assert_int_equal(fake.reads, 0);
 	cool_down(ch, id);
 }
 
-static void request_by_a_copy_of_a_channel_is_on_the_channel(void **state)
+TEST(request_by_a_copy_of_a_channel_is_on_the_channel)
 {
 	struct rdma_event_channel *ch = new_channel(), copy = *ch;
 	struct rdma_cm_id *id = warm_up(ch), *l = listener(ch), *child;
 	struct rdma_cm_event *event;
 
-	(void)state;
 	fake_request(handle_of(l));
 	event = take(&copy, RDMA_CM_EVENT_CONNECT_REQUEST);
 	child = event->id;
@@ -104,12 +98,11 @@ static void request_by_a_copy_of_a_channel_is_on_the_channel(void **state)
 	cool_down(ch, id);
 }
 
-static void synchronous_id_has_no_ring(void **state)
+TEST(synchronous_id_has_no_ring)
 {
 	struct rdma_cm_id *id;
 	int i;
 
-	(void)state;
 	fake.features = RDMA_CM_ALT_FEATURE_RING;
 	id = new_id(NULL);
 	for (i = 0; i < RCL_RING_AFTER; i++)
@@ -118,13 +111,12 @@ static void synchronous_id_has_no_ring(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void destroyed_id_leaves_nothing_to_deliver(void **state)
+TEST(destroyed_id_leaves_nothing_to_deliver)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = warm_up(ch), *dead = new_id(ch);
 	struct rdma_cm_event *event;
 
-	(void)state;
 	post(dead, 1);
 	post(id, 2);
 	post(dead, 3);
@@ -151,7 +143,7 @@ static void *destroy(void *arg)
 	return NULL;
 }
 
-static void destroy_waits_for_events_from_the_ring(void **state)
+TEST(destroy_waits_for_events_from_the_ring)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = warm_up(ch);
@@ -159,7 +151,6 @@ static void destroy_waits_for_events_from_the_ring(void **state)
 	struct rdma_cm_event *event;
 	pthread_t thread;
 
-	(void)state;
 	post(d.id, 1);
 	event = take(ch, USER);
 	pthread_create(&thread, NULL, destroy, &d);
@@ -171,12 +162,11 @@ static void destroy_waits_for_events_from_the_ring(void **state)
 	cool_down(ch, id);
 }
 
-static void migrated_id_has_the_ring_of_its_channel(void **state)
+TEST(migrated_id_has_the_ring_of_its_channel)
 {
 	struct rdma_event_channel *from = new_channel(), *to = new_channel();
 	struct rdma_cm_id *id = warm_up(from), *other = warm_up(to), *moved = new_id(from);
 
-	(void)state;
 	assert_int_equal(rdma_migrate_id(moved, to), 0);
 	post(moved, 1);
 	assert_int_equal(take_number(to, moved), 1);
@@ -192,12 +182,11 @@ static void migrated_id_has_the_ring_of_its_channel(void **state)
 	cool_down(to, other);
 }
 
-static void synchronous_again_and_back(void **state)
+TEST(synchronous_again_and_back)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = warm_up(ch), *moved = new_id(ch);
 
-	(void)state;
 	assert_int_equal(rdma_migrate_id(moved, NULL), 0);
 	assert_int_equal(rdma_resolve_addr(moved, NULL, addr4("10.9.0.2", 1), 1000), 0);
 	assert_int_equal(rdma_migrate_id(moved, ch), 0);
@@ -207,14 +196,13 @@ static void synchronous_again_and_back(void **state)
 	cool_down(ch, id);
 }
 
-static void left_group_leaves_nothing_to_deliver(void **state)
+TEST(left_group_leaves_nothing_to_deliver)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = warm_up(ch), *ud = new_ud_id(ch);
 	struct sockaddr *group = addr4("239.1.1.1", 0);
 	struct rdma_cm_event *event;
 
-	(void)state;
 	resolve(ud);
 	assert_int_equal(rdma_join_multicast(ud, group, NULL), 0);
 	assert_int_equal(rdma_leave_multicast(ud, group), 0);
@@ -224,14 +212,13 @@ static void left_group_leaves_nothing_to_deliver(void **state)
 	cool_down(ch, id);
 }
 
-static void requests_come_by_the_ring(void **state)
+TEST(requests_come_by_the_ring)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = warm_up(ch), *l = listener(ch);
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *child;
 
-	(void)state;
 	fake_request(handle_of(l));
 	event = take(ch, RDMA_CM_EVENT_CONNECT_REQUEST);
 	child = event->id;
@@ -245,12 +232,11 @@ static void requests_come_by_the_ring(void **state)
 	cool_down(ch, id);
 }
 
-static void channel_may_go_before_its_ids(void **state)
+TEST(channel_may_go_before_its_ids)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = warm_up(ch);
 
-	(void)state;
 	post(id, 1);
 	fake.ids[handle_of(id)].alive = false;	/* goes with its queue */
 	rdma_destroy_event_channel(ch);
@@ -265,7 +251,7 @@ static int exit_code(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-static void fork_gives_the_ring_up(void **state)
+TEST(fork_gives_the_ring_up)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = warm_up(ch);
@@ -273,7 +259,6 @@ static void fork_gives_the_ring_up(void **state)
 	pid_t child;
 	int i;
 
-	(void)state;
 	for (i = 0; i < 3; i++)
 		post(id, i);
 	assert_int_equal(take_number(ch, id), 0);
@@ -315,7 +300,7 @@ static bool fork_wipes(void)
 }
 
 /* Without the fork() handlers: the child must not access the mapping, which it does not have. */
-static void child_of_clone_does_not_use_the_ring(void **state)
+TEST(child_of_clone_does_not_use_the_ring)
 {
 	struct rdma_event_channel *ch;
 	union rcl_record record;
@@ -323,7 +308,6 @@ static void child_of_clone_does_not_use_the_ring(void **state)
 	long child;
 	int got;
 
-	(void)state;
 	if (!fork_wipes()) {
 		print_message("MADV_WIPEONFORK has no effect here (an emulator?)\n");
 		skip();
@@ -372,13 +356,12 @@ static int use_own_channel(void)
 	return rdma_destroy_id(id) ? 5 : 0;
 }
 
-static void child_has_rings_of_its_own(void **state)
+TEST(child_has_rings_of_its_own)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = warm_up(ch);
 	pid_t child = fork();
 
-	(void)state;
 	if (!child) {
 		alarm(20);
 		syscall(SYS_exit_group, use_own_channel());
@@ -392,14 +375,13 @@ static void child_has_rings_of_its_own(void **state)
  * The library does not know the copy of the descriptor: the channel's own ring must not keep
  * the events.
  */
-static void copy_of_the_descriptor_reads_all_events(void **state)
+TEST(copy_of_the_descriptor_reads_all_events)
 {
 	struct rdma_event_channel *ch = new_channel(), copy;
 	struct rdma_cm_id *id = warm_up(ch);
 	struct rdma_cm_event *event;
 	int i;
 
-	(void)state;
 	copy.fd = fake_copy(ch->fd);
 	for (i = 0; i < 3; i++)
 		post(id, i);
@@ -413,12 +395,11 @@ static void copy_of_the_descriptor_reads_all_events(void **state)
 	cool_down(ch, id);
 }
 
-static void id_on_a_copy_of_the_descriptor_gives_the_ring_up(void **state)
+TEST(id_on_a_copy_of_the_descriptor_gives_the_ring_up)
 {
 	struct rdma_event_channel *ch = new_channel(), copy;
 	struct rdma_cm_id *id = warm_up(ch), *other;
 
-	(void)state;
 	copy.fd = fake_copy(ch->fd);
 	other = new_id(&copy);
 	assert_false(fake_ring_mapped(ch->fd));
@@ -429,12 +410,11 @@ static void id_on_a_copy_of_the_descriptor_gives_the_ring_up(void **state)
 	cool_down(ch, id);
 }
 
-static void move_to_a_copy_of_the_descriptor_gives_the_ring_up(void **state)
+TEST(move_to_a_copy_of_the_descriptor_gives_the_ring_up)
 {
 	struct rdma_event_channel *ch = new_channel(), copy;
 	struct rdma_cm_id *id = warm_up(ch), *other = new_id(NULL);
 
-	(void)state;
 	copy.fd = fake_copy(ch->fd);
 	assert_int_equal(rdma_migrate_id(other, &copy), 0);
 	assert_false(fake_ring_mapped(ch->fd));
@@ -470,13 +450,12 @@ static void cancel(void *(*function)(void *), void *arg)
 }
 
 /* A cancelled reader holds no lock and leaks no memory. */
-static void cancelled_reader_takes_no_event_along(void **state)
+TEST(cancelled_reader_takes_no_event_along)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	int i;
 
-	(void)state;
 	for (i = 0; i < 3 * RCL_RING_AFTER; i++) {
 		if (i % RCL_RING_AFTER == RCL_RING_AFTER / 2) {
 			cancel(get_event, ch);
@@ -488,7 +467,7 @@ static void cancelled_reader_takes_no_event_along(void **state)
 	cool_down(ch, id);
 }
 
-static void cancelled_destroyer_leaves_no_lock_behind(void **state)
+TEST(cancelled_destroyer_leaves_no_lock_behind)
 {
 	struct rdma_event_channel *ch = new_channel();
 	struct rdma_cm_id *id = new_id(ch);
@@ -496,7 +475,6 @@ static void cancelled_destroyer_leaves_no_lock_behind(void **state)
 	struct rdma_cm_event *event;
 	pid_t child;
 
-	(void)state;
 	post(id, 1);
 	event = take(ch, USER);
 	cancel(destroy, &d);
@@ -537,13 +515,12 @@ static void *take_all(void *arg)
 }
 
 /* Other ids come and go on the same channel meanwhile, with events that are not read. */
-static void every_event_goes_to_one_of_many_threads(void **state)
+TEST(every_event_goes_to_one_of_many_threads)
 {
 	static struct crowd c;
 	pthread_t threads[THREADS];
 	int i;
 
-	(void)state;
 	c.ch = new_channel();
 	c.id = warm_up(c.ch);
 	atomic_store(&c.left, EVENTS);
@@ -571,30 +548,4 @@ static void every_event_goes_to_one_of_many_threads(void **state)
 	cool_down(c.ch, c.id);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(ring_is_mapped_when_the_channel_is_used),
-	TEST(empty_ring_ends_in_read),
-	TEST(kernel_without_rings_is_not_asked_for_one),
-	TEST(channel_without_memory_for_a_ring_goes_on),
-	TEST(copy_of_a_channel_is_as_good),
-	TEST(request_by_a_copy_of_a_channel_is_on_the_channel),
-	TEST(synchronous_id_has_no_ring),
-	TEST(destroyed_id_leaves_nothing_to_deliver),
-	TEST(destroy_waits_for_events_from_the_ring),
-	TEST(migrated_id_has_the_ring_of_its_channel),
-	TEST(synchronous_again_and_back),
-	TEST(left_group_leaves_nothing_to_deliver),
-	TEST(requests_come_by_the_ring),
-	TEST(channel_may_go_before_its_ids),
-	TEST(fork_gives_the_ring_up),
-	TEST(child_of_clone_does_not_use_the_ring),
-	TEST(child_has_rings_of_its_own),
-	TEST(copy_of_the_descriptor_reads_all_events),
-	TEST(id_on_a_copy_of_the_descriptor_gives_the_ring_up),
-	TEST(move_to_a_copy_of_the_descriptor_gives_the_ring_up),
-	TEST(cancelled_reader_takes_no_event_along),
-	TEST(cancelled_destroyer_leaves_no_lock_behind),
-	TEST(every_event_goes_to_one_of_many_threads),
-};
-
-RUN(tests)
+RUN

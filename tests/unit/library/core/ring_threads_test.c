@@ -139,7 +139,7 @@ static void *move(void *arg)
 	return NULL;
 }
 
-static void threads_share_rings(void **state)
+TEST(threads_share_rings)
 {
 	struct rdma_event_channel *a = new_channel(), *b = new_channel();
 	struct rdma_cm_id *in_a = warm_up(a), *in_b = warm_up(b);
@@ -147,7 +147,6 @@ static void threads_share_rings(void **state)
 	pthread_t takers[TAKERS], others[2], acker;
 	int i;
 
-	(void)state;
 	nonblock(a);
 	nonblock(b);
 	pthread_create(&acker, NULL, acknowledge, NULL);
@@ -181,8 +180,4 @@ static void threads_share_rings(void **state)
 	cool_down(b, in_b);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(threads_share_rings),
-};
-
-RUN(tests)
+RUN

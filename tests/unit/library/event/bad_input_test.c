@@ -3,7 +3,7 @@
 #include "fake/fixture.h"
 #include "base/rdma_cma_new.h"
 
-static void null_ids_and_places_are_einval(void **state)
+TEST(null_ids_and_places_are_einval)
 {
 	struct ibv_qp_init_attr_ex qp_ex = { 0 };
 	struct ibv_srq_init_attr_ex srq_ex = { 0 };
@@ -16,7 +16,6 @@ static void null_ids_and_places_are_einval(void **state)
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
 	int calls = 0, i;
 
-	(void)state;
 	for (i = 0; i < FAKE_COMMANDS; i++)
 		calls += fake.calls[i];
 	assert_fails(EINVAL, rdma_create_id(NULL, NULL, NULL, RDMA_PS_TCP));
@@ -56,9 +55,8 @@ static void null_ids_and_places_are_einval(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void null_is_nothing_to_free(void **state)
+TEST(null_is_nothing_to_free)
 {
-	(void)state;
 	rdma_destroy_event_channel(NULL);
 	rdma_destroy_ep(NULL);
 	rdma_destroy_qp(NULL);
@@ -67,14 +65,13 @@ static void null_is_nothing_to_free(void **state)
 	rdma_freeaddrinfo(NULL);
 }
 
-static void id_without_device_is_einval(void **state)
+TEST(id_without_device_is_einval)
 {
 	struct rdma_conn_param param = { 0 };
 	struct ibv_srq_init_attr srq = { 0 };
 	struct ibv_qp_init_attr qp = qp_attr();
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	assert_fails(EINVAL, rdma_resolve_route(id, 1));
 	assert_fails(EINVAL, rdma_create_qp(id, NULL, &qp));
 	assert_fails(EINVAL, rdma_create_srq(id, NULL, &srq));
@@ -90,7 +87,7 @@ static void id_without_device_is_einval(void **state)
 	rdma_destroy_ep(id);
 }
 
-static void families_that_are_not_ours_are_einval(void **state)
+TEST(families_that_are_not_ours_are_einval)
 {
 	static const int families[] = { AF_UNSPEC, AF_UNIX, AF_PACKET, 255 };
 	struct sockaddr_storage odd = { 0 };
@@ -98,7 +95,6 @@ static void families_that_are_not_ours_are_einval(void **state)
 	struct sockaddr *addr = (void *)&odd;
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(families); i++) {
 		odd.ss_family = (sa_family_t)families[i];
 		assert_fails(EINVAL, rdma_bind_addr(id, addr));
@@ -108,12 +104,11 @@ static void families_that_are_not_ours_are_einval(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void failing_call_changes_nothing(void **state)
+TEST(failing_call_changes_nothing)
 {
 	struct rdma_cm_id *id = new_id(NULL), *out = (void *)0x1;
 	struct rdma_route route = id->route;
 
-	(void)state;
 	fake.fail[FAKE(RESOLVE)] = EADDRNOTAVAIL;
 	assert_fails(EADDRNOTAVAIL, rdma_bind_addr(id, addr4("10.9.0.3", 1)));
 	fake.fail[FAKE(RESOLVE)] = ENETUNREACH;
@@ -127,12 +122,4 @@ static void failing_call_changes_nothing(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(null_ids_and_places_are_einval),
-	TEST(null_is_nothing_to_free),
-	TEST(id_without_device_is_einval),
-	TEST(families_that_are_not_ours_are_einval),
-	TEST(failing_call_changes_nothing),
-};
-
-RUN(tests)
+RUN

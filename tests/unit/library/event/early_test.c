@@ -60,14 +60,13 @@ static void *take_removal(void *ch)
 	return id;
 }
 
-static void event_of_a_request_waits_for_its_id(void **state)
+TEST(event_of_a_request_waits_for_its_id)
 {
 	struct rdma_cm_id *child;
 	struct early early;
 	pthread_t thread;
 	void *id;
 
-	(void)state;
 	read_request(&early);
 	pthread_create(&thread, NULL, take_removal, early.ch);
 	usleep(50000);
@@ -77,12 +76,11 @@ static void event_of_a_request_waits_for_its_id(void **state)
 	finish(&early, child);
 }
 
-static void event_of_a_request_that_takes_too_long_is_counted(void **state)
+TEST(event_of_a_request_that_takes_too_long_is_counted)
 {
 	struct rdma_cm_event *event;
 	struct early early;
 
-	(void)state;
 	read_request(&early);
 	fcntl(early.ch->fd, F_SETFL, O_NONBLOCK);
 	/* The thread of the request goes on only after this. */
@@ -91,13 +89,12 @@ static void event_of_a_request_that_takes_too_long_is_counted(void **state)
 }
 
 /* No thread has its request. */
-static void event_of_an_unknown_id_is_soon_dropped(void **state)
+TEST(event_of_an_unknown_id_is_soon_dropped)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *l = listener(ch);
 	int i;
 
-	(void)state;
 	for (i = 0; i < 100; i++)
 		fake_post_type(RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, fake_child(handle_of(l)), 0);
 	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(l), 0);
@@ -108,10 +105,4 @@ static void event_of_an_unknown_id_is_soon_dropped(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(event_of_a_request_waits_for_its_id),
-	TEST(event_of_a_request_that_takes_too_long_is_counted),
-	TEST(event_of_an_unknown_id_is_soon_dropped),
-};
-
-RUN(tests)
+RUN

@@ -10,35 +10,32 @@ static void nonblock(struct rdma_event_channel *ch)
 	fcntl(ch->fd, F_SETFL, fcntl(ch->fd, F_GETFL) | O_NONBLOCK);
 }
 
-static void get_event_with_bad_arguments_is_einval(void **state)
+TEST(get_event_with_bad_arguments_is_einval)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_event *event;
 
-	(void)state;
 	assert_fails(EINVAL, rdma_get_cm_event(ch, NULL));
 	assert_fails(EINVAL, rdma_get_cm_event(NULL, &event));
 	assert_fails(EINVAL, rdma_ack_cm_event(NULL));
 	rdma_destroy_event_channel(ch);
 }
 
-static void get_event_on_empty_nonblocking_channel_is_eagain(void **state)
+TEST(get_event_on_empty_nonblocking_channel_is_eagain)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_event *event;
 
-	(void)state;
 	nonblock(ch);
 	assert_fails(EAGAIN, rdma_get_cm_event(ch, &event));
 	rdma_destroy_event_channel(ch);
 }
 
-static void event_of_destroyed_id_is_dropped(void **state)
+TEST(event_of_destroyed_id_is_dropped)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *dead = new_id(ch), *alive = new_id(ch);
 
-	(void)state;
 	fake_post_type(RDMA_CM_ALT_EVENT_ADDR_ERROR, handle_of(dead), -ETIMEDOUT);
 	assert_int_equal(rdma_destroy_id(dead), 0);
 	/* Takes the table slot of the destroyed id, with another generation. */
@@ -51,13 +48,12 @@ static void event_of_destroyed_id_is_dropped(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void request_for_destroyed_listener_is_refused(void **state)
+TEST(request_for_destroyed_listener_is_refused)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *l = listener(ch), *other = new_id(ch);
 	uint32_t child = fake_request(handle_of(l));
 
-	(void)state;
 	assert_int_equal(rdma_destroy_id(l), 0);
 	fake_post_type(RDMA_CM_ALT_EVENT_UNREACHABLE, handle_of(other), 0);
 	take_and_ack(ch, RDMA_CM_EVENT_UNREACHABLE);
@@ -66,12 +62,11 @@ static void request_for_destroyed_listener_is_refused(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void addr_resolved_binds_the_device(void **state)
+TEST(addr_resolved_binds_the_device)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	fake.route.pkey = htons(0xffff);
 	fake.route.sgid[15] = 1;
 	fake.route.dgid[15] = 2;
@@ -91,13 +86,12 @@ static void addr_resolved_binds_the_device(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void addr_resolved_on_unknown_device_becomes_addr_error(void **state)
+TEST(addr_resolved_on_unknown_device_becomes_addr_error)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	struct rdma_cm_event *event;
 
-	(void)state;
 	fake.route.node_guid = 42;
 	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 7001), 1000), 0);
 	event = take(ch, RDMA_CM_EVENT_ADDR_ERROR);
@@ -108,13 +102,12 @@ static void addr_resolved_on_unknown_device_becomes_addr_error(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void event_without_route_is_completed_by_a_query(void **state)
+TEST(event_without_route_is_completed_by_a_query)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	struct rdma_cm_alt_event event;
 
-	(void)state;
 	event = fake_event(RDMA_CM_ALT_EVENT_ADDR_RESOLVED, handle_of(id));
 	event.flags = 0;
 	fake_post(&event);
@@ -125,12 +118,11 @@ static void event_without_route_is_completed_by_a_query(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void route_resolved_fills_in_the_path(void **state)
+TEST(route_resolved_fills_in_the_path)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	assert_null(id->route.path_rec);
 	resolve(id);
 	assert_int_equal(id->route.num_paths, 1);
@@ -139,14 +131,13 @@ static void route_resolved_fills_in_the_path(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void connect_request_makes_a_child_like_its_listener(void **state)
+TEST(connect_request_makes_a_child_like_its_listener)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *l = listener(ch);
 	struct rdma_cm_event *event;
 	uint32_t child = fake_request(handle_of(l));
 
-	(void)state;
 	event = take(ch, RDMA_CM_EVENT_CONNECT_REQUEST);
 	assert_ptr_equal(event->listen_id, l);
 	assert_int_equal(handle_of(event->id), child);
@@ -182,7 +173,7 @@ static struct rdma_cm_event *take_request(struct rdma_cm_id *l, uint8_t len, uin
 }
 
 /* Programs look at more than they got, and must not find what another peer has sent. */
-static void private_data_end_in_zeros(void **state)
+TEST(private_data_end_in_zeros)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *l = listener(ch);
@@ -190,7 +181,6 @@ static void private_data_end_in_zeros(void **state)
 	const uint8_t *data;
 	int i, len;
 
-	(void)state;
 	for (len = UINT8_MAX; len > 0; len -= 150) {
 		event = take_request(l, (uint8_t)len, 0xab);
 		data = event->param.conn.private_data;
@@ -204,13 +194,12 @@ static void private_data_end_in_zeros(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void connect_request_that_cannot_be_taken_is_refused_and_counted(void **state)
+TEST(connect_request_that_cannot_be_taken_is_refused_and_counted)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *l = listener(ch);
 	uint32_t child;
 
-	(void)state;
 	fake.route.node_guid = 42;
 	child = fake_request(handle_of(l));
 	fake_post_type(RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, handle_of(l), 0);
@@ -220,12 +209,11 @@ static void connect_request_that_cannot_be_taken_is_refused_and_counted(void **s
 	rdma_destroy_event_channel(ch);
 }
 
-static void connect_response_with_qp_is_delivered_as_established(void **state)
+TEST(connect_response_with_qp_is_delivered_as_established)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	resolve(id);
 	add_qp(id);
 	assert_int_equal(rdma_connect(id, NULL), 0);
@@ -238,13 +226,12 @@ static void connect_response_with_qp_is_delivered_as_established(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void connect_response_without_qp_is_delivered_as_such(void **state)
+TEST(connect_response_without_qp_is_delivered_as_such)
 {
 	struct rdma_conn_param param = { .qp_num = 5 };
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	resolve(id);
 	assert_int_equal(rdma_connect(id, &param), 0);
 	take_and_ack(ch, RDMA_CM_EVENT_CONNECT_RESPONSE);
@@ -255,13 +242,12 @@ static void connect_response_without_qp_is_delivered_as_such(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void failing_transition_is_connect_error_and_the_peer_is_not_heard(void **state)
+TEST(failing_transition_is_connect_error_and_the_peer_is_not_heard)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	struct rdma_cm_event *event;
 
-	(void)state;
 	resolve(id);
 	add_qp(id);
 	assert_int_equal(rdma_connect(id, NULL), 0);
@@ -281,13 +267,12 @@ static void failing_transition_is_connect_error_and_the_peer_is_not_heard(void *
 	rdma_destroy_event_channel(ch);
 }
 
-static void rejected_moves_the_qp_to_error(void **state)
+TEST(rejected_moves_the_qp_to_error)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	struct rdma_cm_event *event;
 
-	(void)state;
 	resolve(id);
 	add_qp(id);
 	fake.connect_event = RDMA_CM_ALT_EVENT_REJECTED;
@@ -302,13 +287,12 @@ static void rejected_moves_the_qp_to_error(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void short_record_of_an_old_kernel_is_filled_up(void **state)
+TEST(short_record_of_an_old_kernel_is_filled_up)
 {
 	struct rdma_event_channel *ch;
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *id;
 
-	(void)state;
 	fake.record_size = 64;
 	ch = rdma_create_event_channel();
 	id = new_id(ch);
@@ -321,13 +305,12 @@ static void short_record_of_an_old_kernel_is_filled_up(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void long_record_of_a_new_kernel_is_read_whole(void **state)
+TEST(long_record_of_a_new_kernel_is_read_whole)
 {
 	struct rdma_event_channel *ch;
 	struct rdma_cm_id *id;
 	int i;
 
-	(void)state;
 	fake.record_size = 4096;
 	ch = rdma_create_event_channel();
 	id = new_id(ch);
@@ -352,14 +335,13 @@ static void *take_many(void *arg)
 	return (void *)n;
 }
 
-static void threads_share_a_channel_while_ids_come_and_go(void **state)
+TEST(threads_share_a_channel_while_ids_come_and_go)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	pthread_t threads[3];
 	struct rdma_cm_id *id;
 	int i, j;
 
-	(void)state;
 	nonblock(ch);
 	for (j = 0; j < 60; j++) {
 		id = new_id(ch);
@@ -374,9 +356,8 @@ static void threads_share_a_channel_while_ids_come_and_go(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void event_names_are_those_of_librdmacm(void **state)
+TEST(event_names_are_those_of_librdmacm)
 {
-	(void)state;
 	assert_string_equal(rdma_event_str(RDMA_CM_EVENT_ADDR_RESOLVED),
 			    "RDMA_CM_EVENT_ADDR_RESOLVED");
 	assert_string_equal(rdma_event_str(RDMA_CM_EVENT_TIMEWAIT_EXIT),
@@ -386,26 +367,4 @@ static void event_names_are_those_of_librdmacm(void **state)
 	assert_string_equal(rdma_event_str(-1), "UNKNOWN EVENT");
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(get_event_with_bad_arguments_is_einval),
-	TEST(get_event_on_empty_nonblocking_channel_is_eagain),
-	TEST(event_of_destroyed_id_is_dropped),
-	TEST(request_for_destroyed_listener_is_refused),
-	TEST(addr_resolved_binds_the_device),
-	TEST(addr_resolved_on_unknown_device_becomes_addr_error),
-	TEST(event_without_route_is_completed_by_a_query),
-	TEST(route_resolved_fills_in_the_path),
-	TEST(connect_request_makes_a_child_like_its_listener),
-	TEST(private_data_end_in_zeros),
-	TEST(connect_request_that_cannot_be_taken_is_refused_and_counted),
-	TEST(connect_response_with_qp_is_delivered_as_established),
-	TEST(connect_response_without_qp_is_delivered_as_such),
-	TEST(failing_transition_is_connect_error_and_the_peer_is_not_heard),
-	TEST(rejected_moves_the_qp_to_error),
-	TEST(short_record_of_an_old_kernel_is_filled_up),
-	TEST(long_record_of_a_new_kernel_is_read_whole),
-	TEST(threads_share_a_channel_while_ids_come_and_go),
-	TEST(event_names_are_those_of_librdmacm),
-};
-
-RUN(tests)
+RUN

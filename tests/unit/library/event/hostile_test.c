@@ -43,13 +43,12 @@ static void end(struct rdma_cm_id *id)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void cookie_of_a_membership_is_no_id(void **state)
+TEST(cookie_of_a_membership_is_no_id)
 {
 	struct rdma_event_channel *ch = quiet_channel();
 	struct rdma_cm_id *id = new_ud_id(ch);
 	struct rdma_cm_alt_event rec;
 
-	(void)state;
 	resolve(id);
 	assert_int_equal(rdma_join_multicast(id, addr4("239.1.1.1", 0), NULL), 0);
 	take_and_ack(ch, RDMA_CM_EVENT_MULTICAST_JOIN);
@@ -60,13 +59,12 @@ static void cookie_of_a_membership_is_no_id(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void cookie_of_an_id_is_no_membership(void **state)
+TEST(cookie_of_an_id_is_no_membership)
 {
 	struct rdma_event_channel *ch = quiet_channel();
 	struct rdma_cm_id *id = new_ud_id(ch), *other = new_id(ch);
 	struct rdma_cm_alt_event rec;
 
-	(void)state;
 	resolve(id);
 	rec = fake_event(RDMA_CM_ALT_EVENT_MULTICAST_JOIN, handle_of(id));
 	rec.user_arg = cookie_of(other);
@@ -76,13 +74,12 @@ static void cookie_of_an_id_is_no_membership(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void membership_of_another_id_is_none_of_this_one(void **state)
+TEST(membership_of_another_id_is_none_of_this_one)
 {
 	struct rdma_event_channel *ch = quiet_channel();
 	struct rdma_cm_id *id = new_ud_id(ch), *other = new_ud_id(ch);
 	struct rdma_cm_alt_event rec;
 
-	(void)state;
 	resolve(id);
 	resolve(other);
 	assert_int_equal(rdma_join_multicast(id, addr4("239.1.1.1", 0), NULL), 0);
@@ -95,13 +92,12 @@ static void membership_of_another_id_is_none_of_this_one(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void cookie_and_handle_name_the_same_id(void **state)
+TEST(cookie_and_handle_name_the_same_id)
 {
 	struct rdma_event_channel *ch = quiet_channel();
 	struct rdma_cm_id *id = new_id(ch), *other = new_id(ch);
 	struct rdma_cm_alt_event rec;
 
-	(void)state;
 	rec = fake_event(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(id));
 	rec.cookie = cookie_of(other);
 	is_dropped(ch, &rec);
@@ -110,14 +106,13 @@ static void cookie_and_handle_name_the_same_id(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void record_that_names_nothing_finds_nothing(void **state)
+TEST(record_that_names_nothing_finds_nothing)
 {
 	struct rdma_event_channel *ch = quiet_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	struct rdma_cm_alt_event rec = fake_event(RDMA_CM_ALT_EVENT_USER, handle_of(id));
 	struct rcl_id *young;
 
-	(void)state;
 	/* An id whose create has not reached the kernel yet has no handle. */
 	young = rcl_id_new(ch, NULL, RDMA_PS_TCP, IBV_QPT_RC);
 	assert_non_null(young);
@@ -129,13 +124,12 @@ static void record_that_names_nothing_finds_nothing(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void only_listeners_have_requests(void **state)
+TEST(only_listeners_have_requests)
 {
 	struct rdma_event_channel *ch = quiet_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	struct rdma_cm_alt_event rec;
 
-	(void)state;
 	rec = fake_event(RDMA_CM_ALT_EVENT_CONNECT_REQUEST, fake_child(handle_of(id)));
 	rec.listen_id = handle_of(id);
 	rec.cookie = cookie_of(id);
@@ -152,13 +146,12 @@ static void only_listeners_have_requests(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void request_without_an_id_is_none(void **state)
+TEST(request_without_an_id_is_none)
 {
 	struct rdma_event_channel *ch = quiet_channel();
 	struct rdma_cm_id *id = listener(ch);
 	struct rdma_cm_alt_event rec;
 
-	(void)state;
 	rec = fake_event(RDMA_CM_ALT_EVENT_CONNECT_REQUEST, 0);
 	rec.listen_id = handle_of(id);
 	rec.cookie = cookie_of(id);
@@ -167,27 +160,25 @@ static void request_without_an_id_is_none(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void record_that_was_taken_back_is_no_event(void **state)
+TEST(record_that_was_taken_back_is_no_event)
 {
 	struct rdma_event_channel *ch = quiet_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	struct rdma_cm_alt_event rec;
 
-	(void)state;
 	rec = fake_event(RDMA_CM_ALT_EVENT_SKIP, handle_of(id));
 	is_dropped(ch, &rec);
 	end(id);
 	rdma_destroy_event_channel(ch);
 }
 
-static void private_data_ends_with_the_record(void **state)
+TEST(private_data_ends_with_the_record)
 {
 	struct rdma_event_channel *ch = quiet_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	struct rdma_cm_alt_event rec;
 	struct rdma_cm_event *event;
 
-	(void)state;
 	rec = fake_event(RDMA_CM_ALT_EVENT_REJECTED, handle_of(id));
 	rec.private_data_len = UINT16_MAX;
 	memset(rec.private_data, 0x5a, sizeof(rec.private_data));
@@ -237,12 +228,11 @@ static void bend_id(unsigned int cmd, uint32_t id)
 	fake.on_answer = bend;
 }
 
-static void id_without_a_handle_is_none(void **state)
+TEST(id_without_a_handle_is_none)
 {
 	struct rdma_event_channel *ch = quiet_channel();
 	struct rdma_cm_id *id = NULL;
 
-	(void)state;
 	bend_id(RDMA_CM_ALT_CMD_RESOLVE, 0);
 	assert_fails(EIO, rdma_create_id(ch, &id, NULL, RDMA_PS_TCP));
 	bend_id(RDMA_CM_ALT_CMD_RESOLVE, 1U << 31);
@@ -253,7 +243,7 @@ static void id_without_a_handle_is_none(void **state)
 	assert_int_equal(fake_open_queues(), 0);
 }
 
-static void queue_that_nobody_asked_for_is_not_taken(void **state)
+TEST(queue_that_nobody_asked_for_is_not_taken)
 {
 	struct rdma_event_channel *ch = quiet_channel();
 	struct rdma_conn_param param = { .qp_num = 1 };
@@ -264,7 +254,6 @@ static void queue_that_nobody_asked_for_is_not_taken(void **state)
 	struct rdma_cm_id *id = NULL;
 	int fd = ch->fd;
 
-	(void)state;
 	bend_id(RDMA_CM_ALT_CMD_CONNECT, 1);
 	bent_fd = 900;
 	assert_int_equal(rdma_alt_connect(&attr, &id), 0);
@@ -273,12 +262,11 @@ static void queue_that_nobody_asked_for_is_not_taken(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void move_without_a_queue_is_none(void **state)
+TEST(move_without_a_queue_is_none)
 {
 	struct rdma_event_channel *ch = quiet_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	bend_id(RDMA_CM_ALT_CMD_SET_QUEUE, 0);
 	assert_fails(EIO, rdma_migrate_id(id, NULL));
 	assert_ptr_equal(id->channel, ch);
@@ -287,13 +275,12 @@ static void move_without_a_queue_is_none(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void membership_without_a_handle_is_none(void **state)
+TEST(membership_without_a_handle_is_none)
 {
 	struct rdma_event_channel *ch = quiet_channel();
 	struct rdma_cm_id *id = new_ud_id(ch);
 	struct rdma_cm_event *event;
 
-	(void)state;
 	resolve(id);
 	bend_id(RDMA_CM_ALT_CMD_JOIN, 0);
 	assert_fails(EIO, rdma_join_multicast(id, addr4("239.1.1.1", 0), NULL));
@@ -302,9 +289,8 @@ static void membership_without_a_handle_is_none(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void queue_of_other_records_is_no_channel(void **state)
+TEST(queue_of_other_records_is_no_channel)
 {
-	(void)state;
 	fake.features = RDMA_CM_ALT_FEATURE_RING;
 	bend_id(RDMA_CM_ALT_CMD_QUEUE_CREATE, 1 << 16);
 	errno = 0;
@@ -334,13 +320,12 @@ static void bend_batch(unsigned int cmd, void *arg, int *ret)
 	*ret = batch_ret;
 }
 
-static void results_of_a_batch_are_errnos(void **state)
+TEST(results_of_a_batch_are_errnos)
 {
 	struct rdma_event_channel *ch = quiet_channel();
 	struct rdma_cm_id *ids[2] = { new_id(ch), new_id(ch) };
 	int errors[2];
 
-	(void)state;
 	batch_results[0] = INT_MIN;
 	batch_results[1] = 77;
 	batch_ret = 0;
@@ -355,13 +340,12 @@ static void results_of_a_batch_are_errnos(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void entries_beyond_the_batch_were_not_tried(void **state)
+TEST(entries_beyond_the_batch_were_not_tried)
 {
 	struct rdma_event_channel *ch = quiet_channel();
 	struct rdma_cm_id *ids[2] = { new_id(ch), new_id(ch) };
 	int errors[2];
 
-	(void)state;
 	memset(batch_results, 0, sizeof(batch_results));
 	batch_ret = -ENOMEM;
 	batch_done = 1000;
@@ -389,22 +373,20 @@ static void forget_batch(unsigned int cmd, void *arg, int *ret)
 		((struct rdma_cm_alt_destroy *)arg)->id = 0;
 }
 
-static void command_that_came_back_otherwise_was_asked_all_the_same(void **state)
+TEST(command_that_came_back_otherwise_was_asked_all_the_same)
 {
 	struct rdma_event_channel *ch = quiet_channel();
 	struct rdma_cm_id *ids[2] = { new_id(ch), new_id(ch) };
 
-	(void)state;
 	fake.on_answer = forget_batch;
 	assert_int_equal(rdma_alt_destroy_many(ids, 2, NULL), 2);
 	rdma_destroy_event_channel(ch);
 }
 
-static void status_beyond_all_errnos_is_an_error(void **state)
+TEST(status_beyond_all_errnos_is_an_error)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	fake.addr_event = RDMA_CM_ALT_EVENT_ADDR_ERROR;
 	fake.status = INT_MIN;
 	assert_fails(EIO, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 7001), 1000));
@@ -422,12 +404,11 @@ static void knows_nothing(unsigned int cmd, void *arg, int *ret)
 	assert_true(unknown_calls < 100);
 }
 
-static void device_that_knows_nothing_is_not_opened_for_ever(void **state)
+TEST(device_that_knows_nothing_is_not_opened_for_ever)
 {
 	struct rdma_event_channel *ch = quiet_channel();
 	struct rdma_cm_id *id;
 
-	(void)state;
 	unknown_calls = 0;
 	fake.on_answer = knows_nothing;
 	errno = 0;
@@ -437,9 +418,8 @@ static void device_that_knows_nothing_is_not_opened_for_ever(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void records_are_of_a_size_that_can_be(void **state)
+TEST(records_are_of_a_size_that_can_be)
 {
-	(void)state;
 	fake.record_size = 63;
 	assert_null(rdma_create_event_channel());
 	fake.record_size = 4100;
@@ -449,12 +429,11 @@ static void records_are_of_a_size_that_can_be(void **state)
 	assert_int_equal(fake.calls[FAKE(QUEUE_CREATE)], 0);
 }
 
-static void option_without_a_value_is_not_looked_at(void **state)
+TEST(option_without_a_value_is_not_looked_at)
 {
 	struct rdma_event_channel *ch = quiet_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	/* The module returns EINVAL here; whatever it returns, the library stores no value. */
 	assert_int_equal(rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, NULL, 0),
 			 0);
@@ -463,12 +442,11 @@ static void option_without_a_value_is_not_looked_at(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void foreign_descriptor_has_no_records(void **state)
+TEST(foreign_descriptor_has_no_records)
 {
 	struct rdma_event_channel ch = { .fd = open("/dev/null", O_RDWR | O_CLOEXEC) };
 	struct rdma_cm_event *event;
 
-	(void)state;
 	assert_true(ch.fd >= 0);
 	/* For a process that has no context of its own yet: it was given a channel. */
 	rcl_context_close();
@@ -477,29 +455,4 @@ static void foreign_descriptor_has_no_records(void **state)
 	close(ch.fd);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(cookie_of_a_membership_is_no_id),
-	TEST(cookie_of_an_id_is_no_membership),
-	TEST(membership_of_another_id_is_none_of_this_one),
-	TEST(cookie_and_handle_name_the_same_id),
-	TEST(record_that_names_nothing_finds_nothing),
-	TEST(only_listeners_have_requests),
-	TEST(request_without_an_id_is_none),
-	TEST(record_that_was_taken_back_is_no_event),
-	TEST(private_data_ends_with_the_record),
-	TEST(id_without_a_handle_is_none),
-	TEST(queue_that_nobody_asked_for_is_not_taken),
-	TEST(move_without_a_queue_is_none),
-	TEST(membership_without_a_handle_is_none),
-	TEST(queue_of_other_records_is_no_channel),
-	TEST(results_of_a_batch_are_errnos),
-	TEST(entries_beyond_the_batch_were_not_tried),
-	TEST(command_that_came_back_otherwise_was_asked_all_the_same),
-	TEST(status_beyond_all_errnos_is_an_error),
-	TEST(device_that_knows_nothing_is_not_opened_for_ever),
-	TEST(records_are_of_a_size_that_can_be),
-	TEST(option_without_a_value_is_not_looked_at),
-	TEST(foreign_descriptor_has_no_records),
-};
-
-RUN(tests)
+RUN

@@ -37,11 +37,10 @@ static void silence(void)
 	fake.disconnect_event = FAKE_NO_EVENT;
 }
 
-static void each_call_leaves_its_event(void **state)
+TEST(each_call_leaves_its_event)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	assert_null(id->event);
 	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
 	assert_int_equal(id->event->event, RDMA_CM_EVENT_ADDR_RESOLVED);
@@ -56,11 +55,10 @@ static void each_call_leaves_its_event(void **state)
 	rdma_destroy_ep(id);
 }
 
-static void failing_call_leaves_the_event_that_says_why(void **state)
+TEST(failing_call_leaves_the_event_that_says_why)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	fake.addr_event = RDMA_CM_ALT_EVENT_ADDR_ERROR;
 	fake.status = -ETIMEDOUT;
 	assert_fails(ETIMEDOUT, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000));
@@ -80,11 +78,10 @@ static void failing_call_leaves_the_event_that_says_why(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void reject_leaves_the_request(void **state)
+TEST(reject_leaves_the_request)
 {
 	struct rdma_cm_id *l = listener(NULL), *child;
 
-	(void)state;
 	fake_request(handle_of(l));
 	assert_int_equal(rdma_get_request(l, &child), 0);
 	assert_int_equal(rdma_reject(child, NULL, 0), 0);
@@ -93,11 +90,10 @@ static void reject_leaves_the_request(void **state)
 	assert_int_equal(rdma_destroy_id(l), 0);
 }
 
-static void client_that_does_not_block_completes_by_events(void **state)
+TEST(client_that_does_not_block_completes_by_events)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	silence();
 	nonblock(id);
 	assert_fails(EAGAIN, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000));
@@ -118,11 +114,10 @@ static void client_that_does_not_block_completes_by_events(void **state)
 	rdma_destroy_ep(id);
 }
 
-static void server_that_does_not_block_completes_by_events(void **state)
+TEST(server_that_does_not_block_completes_by_events)
 {
 	struct rdma_cm_id *l = listener(NULL), *child = NULL;
 
-	(void)state;
 	silence();
 	nonblock(l);
 	assert_fails(EAGAIN, rdma_get_request(l, &child));
@@ -141,11 +136,10 @@ static void server_that_does_not_block_completes_by_events(void **state)
 	assert_int_equal(rdma_destroy_id(l), 0);
 }
 
-static void call_that_did_not_block_is_completed_by_the_library_too(void **state)
+TEST(call_that_did_not_block_is_completed_by_the_library_too)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	silence();
 	nonblock(id);
 	assert_fails(EAGAIN, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000));
@@ -161,22 +155,20 @@ static void call_that_did_not_block_is_completed_by_the_library_too(void **state
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void destroy_in_the_middle_of_a_call_that_did_not_block(void **state)
+TEST(destroy_in_the_middle_of_a_call_that_did_not_block)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	silence();
 	nonblock(id);
 	assert_fails(EAGAIN, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000));
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void removed_device_is_the_answer_to_a_call(void **state)
+TEST(removed_device_is_the_answer_to_a_call)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
 	fake.route_event = RDMA_CM_ALT_EVENT_DEVICE_REMOVAL;
 	assert_fails(ENODEV, rdma_resolve_route(id, 1000));
@@ -185,11 +177,10 @@ static void removed_device_is_the_answer_to_a_call(void **state)
 }
 
 /* The event says that another host may have the peer's address now. The connection goes on. */
-static void disconnect_waits_after_a_neighbour_has_changed(void **state)
+TEST(disconnect_waits_after_a_neighbour_has_changed)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	resolve(id);
 	add_qp(id);
 	assert_int_equal(rdma_connect(id, NULL), 0);
@@ -203,11 +194,10 @@ static void disconnect_waits_after_a_neighbour_has_changed(void **state)
 }
 
 /* The peer may have answered or not: there is no ESTABLISHED that tells. */
-static void quiet_accept_that_fails_is_not_waited_for(void **state)
+TEST(quiet_accept_that_fails_is_not_waited_for)
 {
 	struct rdma_cm_id *l = listener(NULL), *child = NULL;
 
-	(void)state;
 	silence();
 	fake_request(handle_of(l));
 	assert_int_equal(rdma_get_request(l, &child), 0);
@@ -222,17 +212,4 @@ static void quiet_accept_that_fails_is_not_waited_for(void **state)
 	assert_int_equal(rdma_destroy_id(l), 0);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(each_call_leaves_its_event),
-	TEST(failing_call_leaves_the_event_that_says_why),
-	TEST(reject_leaves_the_request),
-	TEST(client_that_does_not_block_completes_by_events),
-	TEST(server_that_does_not_block_completes_by_events),
-	TEST(call_that_did_not_block_is_completed_by_the_library_too),
-	TEST(destroy_in_the_middle_of_a_call_that_did_not_block),
-	TEST(removed_device_is_the_answer_to_a_call),
-	TEST(disconnect_waits_after_a_neighbour_has_changed),
-	TEST(quiet_accept_that_fails_is_not_waited_for),
-};
-
-RUN(tests)
+RUN

@@ -20,13 +20,12 @@ static uint64_t arg_of(const struct rdma_cm_event *event)
 	return arg;
 }
 
-static void write_event_comes_back_with_status_and_argument(void **state)
+TEST(write_event_comes_back_with_status_and_argument)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	struct rdma_cm_event *event;
 
-	(void)state;
 	assert_int_equal(rdma_write_cm_event(id, EVENT_USER, -7, 0x0123456789abcdefULL), 0);
 	assert_int_equal(rdma_write_cm_event(id, EVENT_USER, 8, 2), 0);
 	event = take(ch, EVENT_USER);
@@ -42,13 +41,12 @@ static void write_event_comes_back_with_status_and_argument(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void only_user_events_can_be_written(void **state)
+TEST(only_user_events_can_be_written)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	int type;
 
-	(void)state;
 	for (type = 0; type < 32; type++) {
 		if (type != EVENT_USER)
 			assert_fails(EINVAL, rdma_write_cm_event(id, type, 0, 0));
@@ -69,13 +67,12 @@ static void *write_later(void *id)
 	return NULL;
 }
 
-static void write_event_wakes_a_reader(void **state)
+TEST(write_event_wakes_a_reader)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	pthread_t thread;
 
-	(void)state;
 	pthread_create(&thread, NULL, write_later, id);
 	take_and_ack(ch, EVENT_USER);
 	pthread_join(thread, NULL);
@@ -84,11 +81,10 @@ static void write_event_wakes_a_reader(void **state)
 }
 
 /* The event does not answer the call that it ends. */
-static void write_event_interrupts_a_synchronous_call(void **state)
+TEST(write_event_interrupts_a_synchronous_call)
 {
 	struct rdma_cm_id *id = new_id(NULL), *l = listener(NULL), *child;
 
-	(void)state;
 	fake.addr_event = FAKE_NO_EVENT;
 	assert_int_equal(rdma_write_cm_event(id, EVENT_USER, 0, 0), 0);
 	assert_fails(EINTR, rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 7001), 1000));
@@ -101,9 +97,8 @@ static void write_event_interrupts_a_synchronous_call(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void new_events_have_the_names_of_librdmacm(void **state)
+TEST(new_events_have_the_names_of_librdmacm)
 {
-	(void)state;
 	assert_string_equal(rdma_event_str(EVENT_ADDRINFO_RESOLVED),
 			    "RDMA_CM_EVENT_ADDRINFO_RESOLVED");
 	assert_string_equal(rdma_event_str(EVENT_ADDRINFO_ERROR),
@@ -115,7 +110,7 @@ static void new_events_have_the_names_of_librdmacm(void **state)
 	assert_string_equal(rdma_event_str(-1), "UNKNOWN EVENT");
 }
 
-static void lookup_ends_with_an_event(void **state)
+TEST(lookup_ends_with_an_event)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
@@ -123,7 +118,6 @@ static void lookup_ends_with_an_event(void **state)
 	const struct sockaddr_in *dst;
 	struct rdma_cm_event *event;
 
-	(void)state;
 	assert_fails(ENOENT, rdma_query_addrinfo(id, &info));
 	assert_int_equal(rdma_resolve_addrinfo(id, "10.9.0.2", "7001", NULL), 0);
 	/* One lookup at a time, until its result was taken. */
@@ -146,7 +140,7 @@ static void lookup_ends_with_an_event(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void name_that_is_not_found_is_an_event(void **state)
+TEST(name_that_is_not_found_is_an_event)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_NUMERICHOST | RAI_DNS };
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -154,7 +148,6 @@ static void name_that_is_not_found_is_an_event(void **state)
 	struct rdma_addrinfo *info;
 	struct rdma_cm_event *event;
 
-	(void)state;
 	assert_int_equal(rdma_resolve_addrinfo(id, "no.such.name", NULL, &hints), 0);
 	event = take(ch, EVENT_ADDRINFO_ERROR);
 	assert_int_equal(event->status, -ENOENT);
@@ -169,14 +162,13 @@ static void name_that_is_not_found_is_an_event(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void lookup_errors_are_errnos(void **state)
+TEST(lookup_errors_are_errnos)
 {
 	struct rdma_addrinfo family = { .ai_family = 999 }, none = { .ai_flags = RAI_DNS };
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	struct rdma_cm_event *event;
 
-	(void)state;
 	assert_int_equal(rdma_resolve_addrinfo(id, "10.9.0.2", "1", &family), 0);
 	event = take(ch, EVENT_ADDRINFO_ERROR);
 	assert_int_equal(event->status, -EAFNOSUPPORT);
@@ -190,14 +182,13 @@ static void lookup_errors_are_errnos(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void lookup_that_does_not_start_has_no_event(void **state)
+TEST(lookup_that_does_not_start_has_no_event)
 {
 	struct rdma_addrinfo sa = { .ai_flags = RAI_SA }, both = { .ai_flags = RAI_SA | RAI_DNS };
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	struct rdma_addrinfo *info;
 
-	(void)state;
 	assert_fails(EINVAL, rdma_resolve_addrinfo(NULL, "10.9.0.2", NULL, NULL));
 	assert_fails(EINVAL, rdma_resolve_addrinfo(id, NULL, NULL, NULL));
 	assert_fails(EINVAL, rdma_resolve_addrinfo(id, NULL, NULL, &sa));
@@ -228,12 +219,11 @@ static void take_result(unsigned int cmd)
 		assert_int_equal(rdma_query_addrinfo(looking, &taken), 0);
 }
 
-static void lookup_that_fails_leaves_a_result_that_was_taken(void **state)
+TEST(lookup_that_fails_leaves_a_result_that_was_taken)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	looking = id;
 	fake.on_call = take_result;
 	fake.fail[FAKE(POST_EVENT)] = ENOBUFS;
@@ -247,13 +237,12 @@ static void lookup_that_fails_leaves_a_result_that_was_taken(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void synchronous_lookup_waits(void **state)
+TEST(synchronous_lookup_waits)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_NUMERICHOST };
 	struct rdma_cm_id *id = new_id(NULL);
 	struct rdma_addrinfo *info;
 
-	(void)state;
 	assert_int_equal(rdma_resolve_addrinfo(id, "10.9.0.2", "7001", NULL), 0);
 	assert_int_equal(id->event->event, EVENT_ADDRINFO_RESOLVED);
 	assert_int_equal(rdma_query_addrinfo(id, &info), 0);
@@ -264,14 +253,13 @@ static void synchronous_lookup_waits(void **state)
 }
 
 /* Without a lookup of the library such an event must be harmless. */
-static void events_of_no_lookup_change_nothing(void **state)
+TEST(events_of_no_lookup_change_nothing)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 	struct rdma_cm_alt_event posted;
 	struct rdma_addrinfo *info;
 
-	(void)state;
 	posted = fake_event(EVENT_ADDRINFO_RESOLVED, handle_of(id));
 	posted.flags = 0;
 	fake_post(&posted);
@@ -289,13 +277,12 @@ static void events_of_no_lookup_change_nothing(void **state)
 }
 
 /* The kernel has no cookie of the id yet. */
-static void request_that_is_not_accepted_takes_events(void **state)
+TEST(request_that_is_not_accepted_takes_events)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *l = listener(ch), *other = new_id(ch), *child;
 	struct rdma_cm_event *request, *event;
 
-	(void)state;
 	fake_request(handle_of(l));
 	request = take(ch, RDMA_CM_EVENT_CONNECT_REQUEST);
 	child = request->id;
@@ -325,20 +312,4 @@ static void request_that_is_not_accepted_takes_events(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(write_event_comes_back_with_status_and_argument),
-	TEST(only_user_events_can_be_written),
-	TEST(write_event_wakes_a_reader),
-	TEST(write_event_interrupts_a_synchronous_call),
-	TEST(new_events_have_the_names_of_librdmacm),
-	TEST(lookup_ends_with_an_event),
-	TEST(name_that_is_not_found_is_an_event),
-	TEST(lookup_errors_are_errnos),
-	TEST(lookup_that_does_not_start_has_no_event),
-	TEST(lookup_that_fails_leaves_a_result_that_was_taken),
-	TEST(synchronous_lookup_waits),
-	TEST(events_of_no_lookup_change_nothing),
-	TEST(request_that_is_not_accepted_takes_events),
-};
-
-RUN(tests)
+RUN

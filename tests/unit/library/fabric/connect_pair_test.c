@@ -2,11 +2,10 @@
 /* Tests of the fake CM: two ids of one process connect by the public calls. */
 #include "fake/pair.h"
 
-static void ends_connect_with_the_private_data_of_each_other(void **state)
+PAIR_TEST(ends_connect_with_the_private_data_of_each_other)
 {
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	/* The fields of ib_cm are longer than what was sent. */
 	assert_int_equal(p.passive.data_len, 56);
@@ -18,12 +17,11 @@ static void ends_connect_with_the_private_data_of_each_other(void **state)
 	pair_close(&p);
 }
 
-static void ends_know_the_addresses_of_each_other(void **state)
+PAIR_TEST(ends_know_the_addresses_of_each_other)
 {
 	struct sockaddr_in *src, *dst;
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	assert_int_equal(rdma_get_dst_port(p.active.id), htons(PAIR_PORT));
 	assert_int_equal(rdma_get_src_port(p.passive.id), htons(PAIR_PORT));
@@ -36,7 +34,7 @@ static void ends_know_the_addresses_of_each_other(void **state)
 }
 
 /* The parameters are turned round on their way. */
-static void depths_arrive_from_the_view_of_the_receiver(void **state)
+PAIR_TEST(depths_arrive_from_the_view_of_the_receiver)
 {
 	struct rdma_conn_param param = {
 		.responder_resources = 3, .initiator_depth = 5, .flow_control = 1,
@@ -46,7 +44,6 @@ static void depths_arrive_from_the_view_of_the_receiver(void **state)
 	struct rdma_cm_id *listener = pair_listen(ch, PAIR_PORT), *id = new_id(ch), *child;
 	struct rdma_cm_event *event;
 
-	(void)state;
 	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", PAIR_PORT), 1000), 0);
 	take_and_ack(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
 	assert_int_equal(rdma_resolve_route(id, 1000), 0);
@@ -72,13 +69,12 @@ static void depths_arrive_from_the_view_of_the_receiver(void **state)
 }
 
 /* The count of the peer rules: it is the peer whose receive queue is empty. */
-static void retries_without_a_receive_are_those_the_peer_asks_for(void **state)
+PAIR_TEST(retries_without_a_receive_are_those_the_peer_asks_for)
 {
 	struct pair p = { 0 };
 	struct rdma_conn_param param;
 	struct rdma_cm_event *event;
 
-	(void)state;
 	p.passive.channel = rdma_create_event_channel();
 	p.listener = pair_listen(p.passive.channel, PAIR_PORT);
 	pair_begin_connect(&p.active, PAIR_PORT, NULL, 0);
@@ -98,13 +94,12 @@ static void retries_without_a_receive_are_those_the_peer_asks_for(void **state)
 	pair_close(&p);
 }
 
-static void reject_arrives_with_its_private_data(void **state)
+PAIR_TEST(reject_arrives_with_its_private_data)
 {
 	struct pair p = { 0 };
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *child;
 
-	(void)state;
 	p.passive.channel = rdma_create_event_channel();
 	p.listener = pair_listen(p.passive.channel, PAIR_PORT);
 	pair_begin_connect(&p.active, PAIR_PORT, NULL, 0);
@@ -120,12 +115,11 @@ static void reject_arrives_with_its_private_data(void **state)
 	pair_close(&p);
 }
 
-static void connect_without_a_listener_is_rejected(void **state)
+PAIR_TEST(connect_without_a_listener_is_rejected)
 {
 	struct endpoint end = { 0 };
 	struct rdma_cm_event *event;
 
-	(void)state;
 	pair_begin_connect(&end, PAIR_PORT, NULL, 0);
 	event = take(end.channel, RDMA_CM_EVENT_REJECTED);
 	assert_int_equal(event->status, 8);
@@ -133,12 +127,11 @@ static void connect_without_a_listener_is_rejected(void **state)
 	pair_close_end(&end);
 }
 
-static void request_that_gets_lost_times_out(void **state)
+PAIR_TEST(request_that_gets_lost_times_out)
 {
 	struct pair p = { 0 };
 	struct rdma_cm_event *event;
 
-	(void)state;
 	fake_cm.silent = true;
 	p.passive.channel = rdma_create_event_channel();
 	p.listener = pair_listen(p.passive.channel, PAIR_PORT);
@@ -152,12 +145,11 @@ static void request_that_gets_lost_times_out(void **state)
 	pair_close(&p);
 }
 
-static void resolving_fails_when_the_knob_says_so(void **state)
+PAIR_TEST(resolving_fails_when_the_knob_says_so)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	fake.addr_event = RDMA_CM_ALT_EVENT_ADDR_ERROR;
 	fake.status = -ETIMEDOUT;
 	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
@@ -169,11 +161,10 @@ static void resolving_fails_when_the_knob_says_so(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void disconnect_reaches_both_ends(void **state)
+PAIR_TEST(disconnect_reaches_both_ends)
 {
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	assert_int_equal(rdma_disconnect(p.active.id), 0);
 	take_and_ack(p.active.channel, RDMA_CM_EVENT_DISCONNECTED);
@@ -183,11 +174,10 @@ static void disconnect_reaches_both_ends(void **state)
 	pair_close(&p);
 }
 
-static void destroy_disconnects_the_peer(void **state)
+PAIR_TEST(destroy_disconnects_the_peer)
 {
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	pair_drop_qp(&p.active);
 	assert_int_equal(rdma_destroy_id(p.active.id), 0);
@@ -199,11 +189,10 @@ static void destroy_disconnects_the_peer(void **state)
 }
 
 /* Requests that the listener did not take end with the queue that has them. */
-static void request_of_a_listener_that_goes_is_rejected(void **state)
+PAIR_TEST(request_of_a_listener_that_goes_is_rejected)
 {
 	struct pair p = { 0 };
 
-	(void)state;
 	p.passive.channel = rdma_create_event_channel();
 	p.listener = pair_listen(p.passive.channel, PAIR_PORT);
 	pair_begin_connect(&p.active, PAIR_PORT, NULL, 0);
@@ -213,13 +202,12 @@ static void request_of_a_listener_that_goes_is_rejected(void **state)
 	pair_close_end(&p.active);
 }
 
-static void address_in_use_is_refused_and_port_0_is_a_free_one(void **state)
+PAIR_TEST(address_in_use_is_refused_and_port_0_is_a_free_one)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *one = new_id(ch), *two = new_id(ch), *three = new_id(ch);
 	int yes = 1;
 
-	(void)state;
 	assert_int_equal(rdma_bind_addr(one, addr4("0.0.0.0", 5000)), 0);
 	assert_null(one->verbs);
 	assert_fails(EADDRINUSE, rdma_bind_addr(two, addr4("10.9.0.2", 5000)));
@@ -238,11 +226,10 @@ static void address_in_use_is_refused_and_port_0_is_a_free_one(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void port_is_free_when_its_listener_goes(void **state)
+PAIR_TEST(port_is_free_when_its_listener_goes)
 {
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	assert_int_equal(rdma_destroy_id(p.listener), 0);
 	p.listener = pair_listen(p.passive.channel, PAIR_PORT);
@@ -292,13 +279,12 @@ static int request_arrives(struct sockaddr *listen_at, struct sockaddr *dst)
 	return port;
 }
 
-static void listener_gets_requests_to_its_address(void **state)
+PAIR_TEST(listener_gets_requests_to_its_address)
 {
 	struct sockaddr *here = addr4("10.9.0.2", PAIR_PORT), *any = addr4("0.0.0.0", PAIR_PORT);
 	struct sockaddr_in6 here6, any6;
 	int port = htons(PAIR_PORT);
 
-	(void)state;
 	here6 = *(struct sockaddr_in6 *)addr6("fd00::2");
 	any6 = *(struct sockaddr_in6 *)addr6("::");
 	assert_int_equal(request_arrives(here, here), port);
@@ -320,11 +306,10 @@ static void lie(struct rdma_cm_alt_event *event)
 	event->private_data_len = 5;
 }
 
-static void message_of_the_peer_is_changed_on_its_way(void **state)
+PAIR_TEST(message_of_the_peer_is_changed_on_its_way)
 {
 	struct pair p;
 
-	(void)state;
 	fake_cm.on_message = lie;
 	pair_open(&p);
 	assert_int_equal(p.passive.data_len, 5);
@@ -334,25 +319,4 @@ static void message_of_the_peer_is_changed_on_its_way(void **state)
 	pair_close(&p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PAIR_TEST(ends_connect_with_the_private_data_of_each_other),
-		PAIR_TEST(ends_know_the_addresses_of_each_other),
-		PAIR_TEST(depths_arrive_from_the_view_of_the_receiver),
-		PAIR_TEST(retries_without_a_receive_are_those_the_peer_asks_for),
-		PAIR_TEST(reject_arrives_with_its_private_data),
-		PAIR_TEST(connect_without_a_listener_is_rejected),
-		PAIR_TEST(request_that_gets_lost_times_out),
-		PAIR_TEST(resolving_fails_when_the_knob_says_so),
-		PAIR_TEST(disconnect_reaches_both_ends),
-		PAIR_TEST(destroy_disconnects_the_peer),
-		PAIR_TEST(request_of_a_listener_that_goes_is_rejected),
-		PAIR_TEST(address_in_use_is_refused_and_port_0_is_a_free_one),
-		PAIR_TEST(port_is_free_when_its_listener_goes),
-		PAIR_TEST(listener_gets_requests_to_its_address),
-		PAIR_TEST(message_of_the_peer_is_changed_on_its_way),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

@@ -46,14 +46,13 @@ static void send_to(struct endpoint *from, struct ibv_ah *ah, uint32_t qpn, uint
 	pair_expect(from, 5, IBV_WC_SUCCESS);
 }
 
-static void datagram_arrives_behind_the_grh(void **state)
+PAIR_TEST(datagram_arrives_behind_the_grh)
 {
 	struct endpoint a, b;
 	struct ibv_ah *ah;
 	struct ibv_wc wc;
 	int global;
 
-	(void)state;
 	open_ud(&a, 1);
 	open_ud(&b, 2);
 	for (global = 0; global < 2; global++) {
@@ -74,12 +73,11 @@ static void datagram_arrives_behind_the_grh(void **state)
 	pair_close_end(&b);
 }
 
-static void datagram_that_nobody_can_take_is_dropped(void **state)
+PAIR_TEST(datagram_that_nobody_can_take_is_dropped)
 {
 	struct endpoint a, b;
 	struct ibv_ah *ah;
 
-	(void)state;
 	open_ud(&a, 1);
 	open_ud(&b, 2);
 	ah = make_ah(&a, false);
@@ -97,7 +95,7 @@ static void datagram_that_nobody_can_take_is_dropped(void **state)
 }
 
 /* Programs keep the GRH apart from the data. One piece may also be shorter than it. */
-static void receive_of_a_datagram_has_room_for_the_grh(void **state)
+PAIR_TEST(receive_of_a_datagram_has_room_for_the_grh)
 {
 	struct ibv_sge sge[2];
 	struct ibv_recv_wr wr = { .wr_id = 2, .sg_list = sge, .num_sge = 2 }, *bad;
@@ -105,7 +103,6 @@ static void receive_of_a_datagram_has_room_for_the_grh(void **state)
 	struct ibv_ah *ah;
 	int first;
 
-	(void)state;
 	open_ud(&a, 1);
 	open_ud(&b, 2);
 	ah = make_ah(&a, true);
@@ -129,12 +126,11 @@ static void receive_of_a_datagram_has_room_for_the_grh(void **state)
 	pair_close_end(&b);
 }
 
-static void datagram_to_the_own_qp_arrives(void **state)
+PAIR_TEST(datagram_to_the_own_qp_arrives)
 {
 	struct endpoint a;
 	struct ibv_ah *ah;
 
-	(void)state;
 	open_ud(&a, 1);
 	ah = make_ah(&a, false);
 	pair_post_recv(&a, 1, 100, 48);
@@ -148,12 +144,11 @@ static void datagram_to_the_own_qp_arrives(void **state)
 }
 
 /* The Q_Key of the QP comes from the CM, also when the id was not bound. */
-static void id_that_resolves_an_address_gets_a_qp(void **state)
+PAIR_TEST(id_that_resolves_an_address_gets_a_qp)
 {
 	struct endpoint a = { .channel = rdma_create_event_channel() };
 	struct ibv_ah *ah;
 
-	(void)state;
 	a.id = new_ud_id(a.channel);
 	resolve(a.id);
 	pair_add_qp(&a);
@@ -165,13 +160,12 @@ static void id_that_resolves_an_address_gets_a_qp(void **state)
 	pair_close_end(&a);
 }
 
-static void post_of_what_datagrams_cannot_do_is_einval(void **state)
+PAIR_TEST(post_of_what_datagrams_cannot_do_is_einval)
 {
 	struct ibv_sge sge = { .length = FAKE_MTU + 1 };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
 	struct endpoint a;
 
-	(void)state;
 	open_ud(&a, 1);
 	wr.wr.ud.ah = make_ah(&a, false);
 	assert_int_equal(pair_try_post(&a, &wr), EINVAL);
@@ -186,13 +180,12 @@ static void post_of_what_datagrams_cannot_do_is_einval(void **state)
 	pair_close_end(&a);
 }
 
-static void port_and_gids_can_be_asked_for(void **state)
+PAIR_TEST(port_and_gids_can_be_asked_for)
 {
 	struct ibv_port_attr port;
 	union ibv_gid gid;
 	struct endpoint a;
 
-	(void)state;
 	open_ud(&a, 1);
 	assert_int_equal(ibv_query_port(a.id->verbs, 1, &port), 0);
 	assert_int_equal(port.state, IBV_PORT_ACTIVE);
@@ -204,17 +197,4 @@ static void port_and_gids_can_be_asked_for(void **state)
 	pair_close_end(&a);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PAIR_TEST(datagram_arrives_behind_the_grh),
-		PAIR_TEST(datagram_that_nobody_can_take_is_dropped),
-		PAIR_TEST(receive_of_a_datagram_has_room_for_the_grh),
-		PAIR_TEST(datagram_to_the_own_qp_arrives),
-		PAIR_TEST(id_that_resolves_an_address_gets_a_qp),
-		PAIR_TEST(post_of_what_datagrams_cannot_do_is_einval),
-		PAIR_TEST(port_and_gids_can_be_asked_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

@@ -2,11 +2,10 @@
 /* Tests of the fakes as RNICs: what differs from InfiniBand and RoCE. */
 #include "fake/pair.h"
 
-static void ends_are_established_without_a_third_message(void **state)
+PAIR_TEST(ends_are_established_without_a_third_message)
 {
 	struct pair p;
 
-	(void)state;
 	pair_use_iwarp();
 	pair_open(&p);
 	assert_int_equal(p.active.id->verbs->device->transport_type, IBV_TRANSPORT_IWARP);
@@ -20,12 +19,11 @@ static void ends_are_established_without_a_third_message(void **state)
 	pair_close(&p);
 }
 
-static void immediate_is_refused(void **state)
+PAIR_TEST(immediate_is_refused)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE_WITH_IMM };
 	struct pair p;
 
-	(void)state;
 	pair_use_iwarp();
 	pair_open(&p);
 	assert_int_equal(pair_try_post(&p.active, &wr), EINVAL);
@@ -34,11 +32,10 @@ static void immediate_is_refused(void **state)
 	pair_close(&p);
 }
 
-static void send_without_a_receive_ends_the_connection(void **state)
+PAIR_TEST(send_without_a_receive_ends_the_connection)
 {
 	struct pair p;
 
-	(void)state;
 	pair_use_iwarp();
 	pair_open(&p);
 	pair_send(&p.active, 1, 0, 4);
@@ -49,11 +46,10 @@ static void send_without_a_receive_ends_the_connection(void **state)
 }
 
 /* rdma_disconnect() moves the QP to SQD, which closes the connection. */
-static void disconnect_flushes_the_receives(void **state)
+PAIR_TEST(disconnect_flushes_the_receives)
 {
 	struct pair p;
 
-	(void)state;
 	pair_use_iwarp();
 	pair_open(&p);
 	pair_post_recv(&p.active, 1, 0, 4);
@@ -64,12 +60,11 @@ static void disconnect_flushes_the_receives(void **state)
 	pair_close(&p);
 }
 
-static void reject_and_no_listener_are_econnrefused(void **state)
+PAIR_TEST(reject_and_no_listener_are_econnrefused)
 {
 	struct endpoint end = { 0 };
 	struct rdma_cm_event *event;
 
-	(void)state;
 	pair_use_iwarp();
 	pair_begin_connect(&end, PAIR_PORT, NULL, 0);
 	event = take(end.channel, RDMA_CM_EVENT_REJECTED);
@@ -78,15 +73,4 @@ static void reject_and_no_listener_are_econnrefused(void **state)
 	pair_close_end(&end);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PAIR_TEST(ends_are_established_without_a_third_message),
-		PAIR_TEST(immediate_is_refused),
-		PAIR_TEST(send_without_a_receive_ends_the_connection),
-		PAIR_TEST(disconnect_flushes_the_receives),
-		PAIR_TEST(reject_and_no_listener_are_econnrefused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

@@ -27,7 +27,7 @@ static struct ibv_send_wr write_wr(struct pair *p, struct ibv_sge *sge)
 	};
 }
 
-static void memory_without_the_right_lkey_is_a_local_error(void **state)
+PAIR_TEST(memory_without_the_right_lkey_is_a_local_error)
 {
 	uint32_t lkeys[3] = { 0 };
 	struct ibv_send_wr wr;
@@ -35,7 +35,6 @@ static void memory_without_the_right_lkey_is_a_local_error(void **state)
 	struct pair p;
 	int i;
 
-	(void)state;
 	for (i = 0; i < 3; i++) {
 		pair_open(&p);
 		wr = write_wr(&p, &sge);
@@ -53,7 +52,7 @@ static void memory_without_the_right_lkey_is_a_local_error(void **state)
 	}
 }
 
-static void regions_of_another_pd_are_refused(void **state)
+PAIR_TEST(regions_of_another_pd_are_refused)
 {
 	struct ibv_mr *local, *remote;
 	struct ibv_send_wr wr;
@@ -62,7 +61,6 @@ static void regions_of_another_pd_are_refused(void **state)
 	struct pair p;
 	int i;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		pair_open(&p);
 		wr = write_wr(&p, &sge);
@@ -83,7 +81,7 @@ static void regions_of_another_pd_are_refused(void **state)
 	}
 }
 
-static void memory_beyond_the_region_is_a_local_error(void **state)
+PAIR_TEST(memory_beyond_the_region_is_a_local_error)
 {
 	static const struct {
 		int at;
@@ -96,7 +94,6 @@ static void memory_beyond_the_region_is_a_local_error(void **state)
 	struct pair p;
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		pair_open(&p);
 		wr = write_wr(&p, &sge);
@@ -144,14 +141,13 @@ static void make_mistake(struct pair *p, enum remote_mistake mistake, struct ibv
 	}
 }
 
-static void write_that_the_peer_does_not_allow_fails_both_ends(void **state)
+PAIR_TEST(write_that_the_peer_does_not_allow_fails_both_ends)
 {
 	struct ibv_send_wr wr;
 	struct ibv_sge sge;
 	struct pair p;
 	int i;
 
-	(void)state;
 	for (i = 0; i < MISTAKES; i++) {
 		pair_open(&p);
 		memset(p.active.mem, 'x', 8);
@@ -168,11 +164,10 @@ static void write_that_the_peer_does_not_allow_fails_both_ends(void **state)
 	}
 }
 
-static void message_longer_than_its_receive_fails_both_ends(void **state)
+PAIR_TEST(message_longer_than_its_receive_fails_both_ends)
 {
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	pair_post_recv(&p.passive, 1, 0, 4);
 	pair_send(&p.active, 2, 0, 5);
@@ -183,7 +178,7 @@ static void message_longer_than_its_receive_fails_both_ends(void **state)
 }
 
 /* Of another region, or of one that the device must not write to. */
-static void receive_into_memory_that_is_not_writable_fails_both_ends(void **state)
+PAIR_TEST(receive_into_memory_that_is_not_writable_fails_both_ends)
 {
 	struct ibv_sge sge;
 	struct ibv_recv_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1 }, *bad;
@@ -191,7 +186,6 @@ static void receive_into_memory_that_is_not_writable_fails_both_ends(void **stat
 	struct pair p;
 	int i;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		pair_open(&p);
 		mr = ibv_reg_mr(p.passive.id->pd, p.passive.mem, PAIR_MEM, 0);
@@ -208,12 +202,11 @@ static void receive_into_memory_that_is_not_writable_fails_both_ends(void **stat
 	}
 }
 
-static void broken_wire_ends_with_the_retries(void **state)
+PAIR_TEST(broken_wire_ends_with_the_retries)
 {
 	struct pair p;
 	int i;
 
-	(void)state;
 	for (i = 0; i < 2; i++) {
 		pair_open(&p);
 		pair_send(&p.active, 1, 0, 1);		/* waits for a receive */
@@ -227,12 +220,11 @@ static void broken_wire_ends_with_the_retries(void **state)
 	}
 }
 
-static void receiver_that_is_not_ready_ends_limited_retries(void **state)
+PAIR_TEST(receiver_that_is_not_ready_ends_limited_retries)
 {
 	struct ibv_qp_attr attr = { .rnr_retry = 6 };
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	assert_int_equal(ibv_modify_qp(p.active.id->qp, &attr, IBV_QP_RNR_RETRY), 0);
 	pair_send(&p.active, 1, 0, 1);
@@ -240,12 +232,11 @@ static void receiver_that_is_not_ready_ends_limited_retries(void **state)
 	pair_close(&p);
 }
 
-static void error_state_flushes_both_queues_and_what_is_posted_later(void **state)
+PAIR_TEST(error_state_flushes_both_queues_and_what_is_posted_later)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	fake_wire_hold(p.active.id->qp);
 	pair_send(&p.active, 1, 0, 1);
@@ -263,14 +254,13 @@ static void error_state_flushes_both_queues_and_what_is_posted_later(void **stat
 }
 
 /* Unsignaled sends make no completion, but for errors; their slots are free with the next one. */
-static void slot_of_a_send_is_free_when_a_completion_was_polled(void **state)
+PAIR_TEST(slot_of_a_send_is_free_when_a_completion_was_polled)
 {
 	struct ibv_send_wr wr;
 	struct ibv_sge sge;
 	struct pair p;
 	int i;
 
-	(void)state;
 	pair_open(&p);
 	wr = write_wr(&p, &sge);
 	for (i = 0; i < PAIR_WR - 1; i++)
@@ -287,13 +277,12 @@ static void slot_of_a_send_is_free_when_a_completion_was_polled(void **state)
 	pair_close(&p);
 }
 
-static void receive_queue_overflows_until_completions_are_polled(void **state)
+PAIR_TEST(receive_queue_overflows_until_completions_are_polled)
 {
 	struct ibv_recv_wr wr = { .wr_id = 9 }, *bad;
 	struct pair p;
 	int i;
 
-	(void)state;
 	pair_open(&p);
 	for (i = 0; i < PAIR_WR; i++)
 		pair_post_recv(&p.passive, 1, 0, 0);
@@ -307,14 +296,13 @@ static void receive_queue_overflows_until_completions_are_polled(void **state)
 	pair_close(&p);
 }
 
-static void queue_of_completions_overflows(void **state)
+PAIR_TEST(queue_of_completions_overflows)
 {
 	struct ibv_qp_init_attr attr;
 	struct endpoint small = { 0 };
 	struct ibv_recv_wr wr = { 0 }, *bad;
 	struct ibv_qp_attr error = { .qp_state = IBV_QPS_ERR };
 
-	(void)state;
 	small.id = new_id(NULL);
 	assert_int_equal(rdma_bind_addr(small.id, addr4("10.9.0.1", 1)), 0);
 	small.cq = ibv_create_cq(small.id->verbs, 1, NULL, NULL, 0);
@@ -329,11 +317,10 @@ static void queue_of_completions_overflows(void **state)
 	assert_int_equal(rdma_destroy_id(small.id), 0);
 }
 
-static void completions_of_a_qp_go_with_it(void **state)
+PAIR_TEST(completions_of_a_qp_go_with_it)
 {
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	pair_post_recv(&p.passive, 1, 0, 8);
 	pair_send(&p.active, 2, 0, 8);
@@ -343,11 +330,10 @@ static void completions_of_a_qp_go_with_it(void **state)
 	pair_close(&p);
 }
 
-static void qp_that_is_destroyed_ends_the_wait_of_its_peer(void **state)
+PAIR_TEST(qp_that_is_destroyed_ends_the_wait_of_its_peer)
 {
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	pair_send(&p.active, 2, 0, 8);
 	pair_expect_none(&p.active);
@@ -356,12 +342,11 @@ static void qp_that_is_destroyed_ends_the_wait_of_its_peer(void **state)
 	pair_close(&p);
 }
 
-static void qp_takes_messages_of_its_peer_only(void **state)
+PAIR_TEST(qp_takes_messages_of_its_peer_only)
 {
 	struct ibv_qp_attr attr = { .dest_qp_num = 1 };
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	pair_post_recv(&p.passive, 1, 0, 8);
 	assert_int_equal(ibv_modify_qp(p.passive.id->qp, &attr, IBV_QP_DEST_QPN), 0);
@@ -371,7 +356,7 @@ static void qp_takes_messages_of_its_peer_only(void **state)
 	pair_close(&p);
 }
 
-static void post_in_the_wrong_state_or_of_the_wrong_kind_is_einval(void **state)
+PAIR_TEST(post_in_the_wrong_state_or_of_the_wrong_kind_is_einval)
 {
 	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET }, rts = { .qp_state = IBV_QPS_RTS };
 	struct ibv_recv_wr recv = { 0 }, *bad;
@@ -379,7 +364,6 @@ static void post_in_the_wrong_state_or_of_the_wrong_kind_is_einval(void **state)
 	struct ibv_sge sge;
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	wr = write_wr(&p, &sge);
 	wr.opcode = IBV_WR_RDMA_READ;
@@ -397,13 +381,12 @@ static void post_in_the_wrong_state_or_of_the_wrong_kind_is_einval(void **state)
 	pair_close(&p);
 }
 
-static void reset_empties_the_queues(void **state)
+PAIR_TEST(reset_empties_the_queues)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
 	struct pair p;
 	int i;
 
-	(void)state;
 	pair_open(&p);
 	pair_post_recv(&p.active, 1, 0, 0);
 	pair_post_recv(&p.passive, 2, 0, 8);
@@ -417,11 +400,10 @@ static void reset_empties_the_queues(void **state)
 	pair_close(&p);
 }
 
-static void region_that_the_peer_may_write_is_writable_here(void **state)
+PAIR_TEST(region_that_the_peer_may_write_is_writable_here)
 {
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	errno = 0;
 	assert_null(ibv_reg_mr(p.active.id->pd, p.active.mem, 1, IBV_ACCESS_REMOTE_WRITE));
@@ -429,28 +411,4 @@ static void region_that_the_peer_may_write_is_writable_here(void **state)
 	pair_close(&p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PAIR_TEST(memory_without_the_right_lkey_is_a_local_error),
-		PAIR_TEST(regions_of_another_pd_are_refused),
-		PAIR_TEST(memory_beyond_the_region_is_a_local_error),
-		PAIR_TEST(write_that_the_peer_does_not_allow_fails_both_ends),
-		PAIR_TEST(message_longer_than_its_receive_fails_both_ends),
-		PAIR_TEST(receive_into_memory_that_is_not_writable_fails_both_ends),
-		PAIR_TEST(broken_wire_ends_with_the_retries),
-		PAIR_TEST(receiver_that_is_not_ready_ends_limited_retries),
-		PAIR_TEST(error_state_flushes_both_queues_and_what_is_posted_later),
-		PAIR_TEST(slot_of_a_send_is_free_when_a_completion_was_polled),
-		PAIR_TEST(receive_queue_overflows_until_completions_are_polled),
-		PAIR_TEST(queue_of_completions_overflows),
-		PAIR_TEST(completions_of_a_qp_go_with_it),
-		PAIR_TEST(qp_that_is_destroyed_ends_the_wait_of_its_peer),
-		PAIR_TEST(qp_takes_messages_of_its_peer_only),
-		PAIR_TEST(post_in_the_wrong_state_or_of_the_wrong_kind_is_einval),
-		PAIR_TEST(reset_empties_the_queues),
-		PAIR_TEST(region_that_the_peer_may_write_is_writable_here),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

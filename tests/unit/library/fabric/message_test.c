@@ -2,12 +2,11 @@
 /* Tests of the fake data path: messages between two connected QPs, held, changed and injected. */
 #include "fake/pair.h"
 
-static void send_arrives_in_the_receive_of_the_peer(void **state)
+PAIR_TEST(send_arrives_in_the_receive_of_the_peer)
 {
 	struct pair p;
 	struct ibv_wc wc;
 
-	(void)state;
 	pair_open(&p);
 	pair_post_recv(&p.passive, 1, 0, 32);
 	strcpy((char *)p.active.mem, "message");
@@ -23,12 +22,11 @@ static void send_arrives_in_the_receive_of_the_peer(void **state)
 	pair_close(&p);
 }
 
-static void write_with_immediate_arrives_in_the_memory_of_the_peer(void **state)
+PAIR_TEST(write_with_immediate_arrives_in_the_memory_of_the_peer)
 {
 	struct pair p;
 	struct ibv_wc wc;
 
-	(void)state;
 	pair_open(&p);
 	pair_post_recv(&p.active, 1, 0, 0);
 	strcpy((char *)p.passive.mem + 100, "written");
@@ -45,7 +43,7 @@ static void write_with_immediate_arrives_in_the_memory_of_the_peer(void **state)
 }
 
 /* Without an immediate the peer sees nothing but its memory. */
-static void write_takes_no_receive(void **state)
+PAIR_TEST(write_takes_no_receive)
 {
 	struct pair p;
 	struct ibv_sge sge;
@@ -53,7 +51,6 @@ static void write_takes_no_receive(void **state)
 		.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE,
 	};
 
-	(void)state;
 	pair_open(&p);
 	sge = (struct ibv_sge) { (uintptr_t)p.active.mem, 4, p.active.mr->lkey };
 	wr.wr.rdma.remote_addr = (uintptr_t)p.passive.mem + PAIR_MEM - 4;
@@ -72,14 +69,13 @@ static void write_takes_no_receive(void **state)
 	pair_close(&p);
 }
 
-static void two_pieces_are_gathered_and_scattered(void **state)
+PAIR_TEST(two_pieces_are_gathered_and_scattered)
 {
 	struct pair p;
 	struct ibv_sge sge[2];
 	struct ibv_recv_wr recv = { .sg_list = sge, .num_sge = 2 }, *bad;
 	struct ibv_send_wr wr = { .sg_list = sge, .num_sge = 2, .opcode = IBV_WR_SEND };
 
-	(void)state;
 	pair_open(&p);
 	sge[0] = (struct ibv_sge) { (uintptr_t)p.passive.mem + 10, 3, p.passive.mr->lkey };
 	sge[1] = (struct ibv_sge) { (uintptr_t)p.passive.mem + 50, 20, p.passive.mr->lkey };
@@ -95,7 +91,7 @@ static void two_pieces_are_gathered_and_scattered(void **state)
 }
 
 /* Inline data may change after the post, and need no region. Other data may not. */
-static void inline_data_are_copied_at_once(void **state)
+PAIR_TEST(inline_data_are_copied_at_once)
 {
 	struct pair p;
 	char text[17] = "now";
@@ -105,7 +101,6 @@ static void inline_data_are_copied_at_once(void **state)
 		.send_flags = IBV_SEND_INLINE,
 	};
 
-	(void)state;
 	pair_open(&p);
 	pair_post_recv(&p.passive, 1, 0, 32);
 	pair_post_recv(&p.passive, 2, 32, 32);
@@ -123,12 +118,11 @@ static void inline_data_are_copied_at_once(void **state)
 	pair_close(&p);
 }
 
-static void held_messages_are_delivered_one_by_one_in_order(void **state)
+PAIR_TEST(held_messages_are_delivered_one_by_one_in_order)
 {
 	struct pair p;
 	uint64_t i;
 
-	(void)state;
 	pair_open(&p);
 	for (i = 0; i < 3; i++)
 		pair_post_recv(&p.passive, 10 + i, 0, 0);
@@ -151,11 +145,10 @@ static void held_messages_are_delivered_one_by_one_in_order(void **state)
 	pair_close(&p);
 }
 
-static void part_of_a_write_arrives_before_the_rest(void **state)
+PAIR_TEST(part_of_a_write_arrives_before_the_rest)
 {
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	pair_post_recv(&p.passive, 1, 0, 0);
 	assert_false(fake_wire_write_part(p.active.id->qp, 0, 0));
@@ -184,11 +177,10 @@ static void part_of_a_write_arrives_before_the_rest(void **state)
 	pair_close(&p);
 }
 
-static void message_waits_for_a_receive(void **state)
+PAIR_TEST(message_waits_for_a_receive)
 {
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	pair_write_imm(&p.active, &p.passive, 5, 0, 0);
 	pair_write_imm(&p.active, &p.passive, 6, 0, 0);
@@ -210,13 +202,12 @@ static void change(struct fake_message *message, void *arg)
 	message->length = 3;
 }
 
-static void next_message_is_changed_on_its_way(void **state)
+PAIR_TEST(next_message_is_changed_on_its_way)
 {
 	struct pair p;
 	char other[] = "xyz";
 	struct ibv_wc wc;
 
-	(void)state;
 	pair_open(&p);
 	memcpy(p.active.mem, "abcd", 4);
 	memcpy(p.passive.mem, "....", 4);
@@ -235,7 +226,7 @@ static void next_message_is_changed_on_its_way(void **state)
 	pair_close(&p);
 }
 
-static void injected_message_looks_like_one_of_the_peer(void **state)
+PAIR_TEST(injected_message_looks_like_one_of_the_peer)
 {
 	struct pair p;
 	uint8_t data[] = "evil";
@@ -243,7 +234,6 @@ static void injected_message_looks_like_one_of_the_peer(void **state)
 		.opcode = IBV_WR_RDMA_WRITE, .length = 4, .data = data,
 	};
 
-	(void)state;
 	pair_open(&p);
 	assert_int_equal(fake_wire_inject_imm(p.passive.id->qp, 1), IBV_WC_RNR_RETRY_EXC_ERR);
 	pair_post_recv(&p.passive, 1, 0, 0);
@@ -257,11 +247,10 @@ static void injected_message_looks_like_one_of_the_peer(void **state)
 	pair_close(&p);
 }
 
-static void fixture_finds_qps_by_their_order(void **state)
+PAIR_TEST(fixture_finds_qps_by_their_order)
 {
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	assert_ptr_equal(fake_wire_qp(0), p.active.id->qp);
 	assert_ptr_equal(fake_wire_qp(1), p.passive.id->qp);
@@ -269,21 +258,4 @@ static void fixture_finds_qps_by_their_order(void **state)
 	pair_close(&p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PAIR_TEST(send_arrives_in_the_receive_of_the_peer),
-		PAIR_TEST(write_with_immediate_arrives_in_the_memory_of_the_peer),
-		PAIR_TEST(write_takes_no_receive),
-		PAIR_TEST(two_pieces_are_gathered_and_scattered),
-		PAIR_TEST(inline_data_are_copied_at_once),
-		PAIR_TEST(held_messages_are_delivered_one_by_one_in_order),
-		PAIR_TEST(part_of_a_write_arrives_before_the_rest),
-		PAIR_TEST(message_waits_for_a_receive),
-		PAIR_TEST(next_message_is_changed_on_its_way),
-		PAIR_TEST(injected_message_looks_like_one_of_the_peer),
-		PAIR_TEST(fixture_finds_qps_by_their_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

@@ -22,11 +22,10 @@ static void take_and_ack_event(struct endpoint *end)
 	ibv_ack_cq_events(cq, 1);
 }
 
-static void armed_cq_makes_one_event(void **state)
+PAIR_TEST(armed_cq_makes_one_event)
 {
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	pair_post_recv(&p.passive, 1, 0, 0);
 	pair_post_recv(&p.passive, 2, 0, 0);
@@ -45,11 +44,10 @@ static void armed_cq_makes_one_event(void **state)
 	pair_close(&p);
 }
 
-static void send_that_completes_makes_an_event(void **state)
+PAIR_TEST(send_that_completes_makes_an_event)
 {
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	assert_int_equal(ibv_req_notify_cq(p.active.cq, 0), 0);
 	pair_write_imm(&p.active, &p.passive, 1, 0, 0);
@@ -59,7 +57,7 @@ static void send_that_completes_makes_an_event(void **state)
 	pair_close(&p);
 }
 
-static void solicited_cq_waits_for_a_solicited_message_or_an_error(void **state)
+PAIR_TEST(solicited_cq_waits_for_a_solicited_message_or_an_error)
 {
 	struct ibv_send_wr wr = {
 		.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED | IBV_SEND_SOLICITED,
@@ -67,7 +65,6 @@ static void solicited_cq_waits_for_a_solicited_message_or_an_error(void **state)
 	struct pair p;
 	int i;
 
-	(void)state;
 	pair_open(&p);
 	for (i = 0; i < 3; i++)
 		pair_post_recv(&p.passive, 1, 0, 0);
@@ -83,13 +80,12 @@ static void solicited_cq_waits_for_a_solicited_message_or_an_error(void **state)
 	pair_close(&p);
 }
 
-static void channel_that_does_not_block_says_eagain(void **state)
+PAIR_TEST(channel_that_does_not_block_says_eagain)
 {
 	struct ibv_cq *cq;
 	struct pair p;
 	void *context;
 
-	(void)state;
 	pair_open(&p);
 	assert_int_equal(fcntl(p.active.comp->fd, F_SETFL, O_NONBLOCK), 0);
 	assert_fails(EAGAIN, ibv_get_cq_event(p.active.comp, &cq, &context));
@@ -97,13 +93,12 @@ static void channel_that_does_not_block_says_eagain(void **state)
 }
 
 /* The channel is not empty when the CQ goes: the event goes with it, and those of others stay. */
-static void event_of_a_cq_that_is_destroyed_is_dropped(void **state)
+PAIR_TEST(event_of_a_cq_that_is_destroyed_is_dropped)
 {
 	struct ibv_cq *other, *cq;
 	struct pair p;
 	void *context;
 
-	(void)state;
 	pair_open(&p);
 	other = ibv_create_cq(p.active.id->verbs, 1, NULL, p.active.comp, 0);
 	assert_int_equal(ibv_req_notify_cq(p.active.cq, 0), 0);
@@ -119,11 +114,10 @@ static void event_of_a_cq_that_is_destroyed_is_dropped(void **state)
 	pair_close(&p);
 }
 
-static void event_that_is_not_acknowledged_is_a_complaint(void **state)
+PAIR_TEST(event_that_is_not_acknowledged_is_a_complaint)
 {
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	assert_int_equal(ibv_req_notify_cq(p.active.cq, 0), 0);
 	pair_post_recv(&p.passive, 1, 0, 0);
@@ -133,11 +127,10 @@ static void event_that_is_not_acknowledged_is_a_complaint(void **state)
 	assert_int_equal(fake_complaints(), 1);
 }
 
-static void acknowledging_too_many_events_is_a_complaint(void **state)
+PAIR_TEST(acknowledging_too_many_events_is_a_complaint)
 {
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	assert_int_equal(ibv_req_notify_cq(p.active.cq, 0), 0);
 	pair_post_recv(&p.passive, 1, 0, 0);
@@ -147,17 +140,4 @@ static void acknowledging_too_many_events_is_a_complaint(void **state)
 	pair_close(&p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PAIR_TEST(armed_cq_makes_one_event),
-		PAIR_TEST(send_that_completes_makes_an_event),
-		PAIR_TEST(solicited_cq_waits_for_a_solicited_message_or_an_error),
-		PAIR_TEST(channel_that_does_not_block_says_eagain),
-		PAIR_TEST(event_of_a_cq_that_is_destroyed_is_dropped),
-		PAIR_TEST(event_that_is_not_acknowledged_is_a_complaint),
-		PAIR_TEST(acknowledging_too_many_events_is_a_complaint),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

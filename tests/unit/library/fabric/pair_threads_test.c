@@ -68,14 +68,13 @@ static void *pong(void *arg)
 	return NULL;
 }
 
-static void ends_in_two_threads_exchange_messages(void **state)
+PAIR_TEST(ends_in_two_threads_exchange_messages)
 {
 	pthread_t threads[2];
 	void *said[2];
 	struct pair p;
 	int i;
 
-	(void)state;
 	pair_open(&p);
 	pthread_create(&threads[0], NULL, ping, &p.active);
 	pthread_create(&threads[1], NULL, pong, &p.passive);
@@ -104,7 +103,7 @@ static void *serve(void *arg)
 	return listener;
 }
 
-static void synchronous_ids_connect_in_two_threads(void **state)
+PAIR_TEST(synchronous_ids_connect_in_two_threads)
 {
 	struct rdma_cm_id *listener = pair_listen(NULL, PAIR_PORT), *id = new_id(NULL);
 	struct rdma_conn_param param = pair_param("may I?", 7);
@@ -112,7 +111,6 @@ static void synchronous_ids_connect_in_two_threads(void **state)
 	pthread_t thread;
 	void *done;
 
-	(void)state;
 	pthread_create(&thread, NULL, serve, listener);
 	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", PAIR_PORT), 1000), 0);
 	assert_int_equal(rdma_resolve_route(id, 1000), 0);
@@ -135,14 +133,13 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-static void memory_that_the_peer_writes_can_be_polled(void **state)
+PAIR_TEST(memory_that_the_peer_writes_can_be_polled)
 {
 	struct ibv_sge sge;
 	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE };
 	pthread_t thread;
 	struct pair p;
 
-	(void)state;
 	pair_open(&p);
 	pthread_create(&thread, NULL, watch, p.passive.mem);
 	memset(p.active.mem, 1, 4);
@@ -154,13 +151,4 @@ static void memory_that_the_peer_writes_can_be_polled(void **state)
 	pair_close(&p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		PAIR_TEST(ends_in_two_threads_exchange_messages),
-		PAIR_TEST(synchronous_ids_connect_in_two_threads),
-		PAIR_TEST(memory_that_the_peer_writes_can_be_polled),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

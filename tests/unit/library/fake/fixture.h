@@ -4,17 +4,13 @@
 #define FIXTURE_H
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
-#include <cmocka.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
+#include "../../unit.h"
 #include "id/cmid.h"
 #include "base/compiler.h"
 #include "core/devices.h"
@@ -46,8 +42,7 @@ static inline int tear_down(void **state)
 	return left ? -1 : 0;
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-#define RUN(tests) int main(void) { return cmocka_run_group_tests(tests, NULL, NULL); }
+#define TEST(name) UNIT_TEST(name, set_up, tear_down)
 
 #define assert_fails(err, call) do {		\
 	errno = 0;				\

@@ -74,7 +74,7 @@ static inline int pair_tear_down(void **state)
 	return fake_complaints() ? -1 : ret;
 }
 
-#define PAIR_TEST(f) cmocka_unit_test_setup_teardown(f, pair_set_up, pair_tear_down)
+#define PAIR_TEST(name) UNIT_TEST(name, pair_set_up, pair_tear_down)
 
 /* Before the first id: the devices are RNICs. */
 static inline void pair_use_iwarp(void)

@@ -25,12 +25,11 @@ static void *destroy_or_migrate(void *arg)
 	return NULL;
 }
 
-static void create_on_channel_is_one_call(void **state)
+TEST(create_on_channel_is_one_call)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	assert_int_equal(fake.calls[FAKE(RESOLVE)], 1);
 	assert_int_equal(fake.last[FAKE(RESOLVE)].resolve.pipe.queue_fd, ch->fd);
 	assert_int_equal(fake.last[FAKE(RESOLVE)].resolve.pipe.cookie, rcl_id_of(id)->cookie);
@@ -43,23 +42,21 @@ static void create_on_channel_is_one_call(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void create_without_channel_makes_a_queue_in_the_same_call(void **state)
+TEST(create_without_channel_makes_a_queue_in_the_same_call)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	assert_int_equal(fake.calls[FAKE(QUEUE_CREATE)], 0);
 	assert_int_equal(fake.calls[FAKE(RESOLVE)], 1);
 	assert_true(id->channel->fd >= 0);
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void channel_without_a_descriptor_is_ebadf(void **state)
+TEST(channel_without_a_descriptor_is_ebadf)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel(), none = { .fd = -1 };
 	struct rdma_cm_id *id = new_id(ch), *other;
 
-	(void)state;
 	assert_fails(EBADF, rdma_create_id(&none, &other, NULL, RDMA_PS_TCP));
 	assert_fails(EBADF, rdma_migrate_id(id, &none));
 	assert_ptr_equal(id->channel, ch);
@@ -67,53 +64,48 @@ static void channel_without_a_descriptor_is_ebadf(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void create_at_fd_limit_says_emfile(void **state)
+TEST(create_at_fd_limit_says_emfile)
 {
 	struct rdma_cm_id *id = NULL;
 
-	(void)state;
 	fake.fail[FAKE(RESOLVE)] = EMFILE;
 	assert_fails(EMFILE, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
 	assert_null(id);
 }
 
-static void create_with_bad_arguments_is_einval(void **state)
+TEST(create_with_bad_arguments_is_einval)
 {
 	struct rdma_cm_id *id;
 
-	(void)state;
 	assert_fails(EINVAL, rdma_create_id(NULL, NULL, NULL, RDMA_PS_TCP));
 	assert_fails(EINVAL, rdma_create_id(NULL, &id, NULL, 0x10106));
 }
 
-static void create_without_rdma_device_is_enodev(void **state)
+TEST(create_without_rdma_device_is_enodev)
 {
 	struct rdma_cm_id *id;
 
-	(void)state;
 	fake_verbs.devices = 0;
 	assert_fails(ENODEV, rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
 }
 
-static void datagram_port_spaces_make_datagram_ids(void **state)
+TEST(datagram_port_spaces_make_datagram_ids)
 {
 	struct rdma_cm_id *id;
 
-	(void)state;
 	assert_int_equal(rdma_create_id(NULL, &id, NULL, RDMA_PS_UDP), 0);
 	assert_int_equal(id->qp_type, IBV_QPT_UD);
 	assert_int_equal(fake.last[FAKE(RESOLVE)].resolve.pipe.qp_type, IBV_QPT_UD);
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void destroy_waits_until_delivered_events_are_acked(void **state)
+TEST(destroy_waits_until_delivered_events_are_acked)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct waiter w = { .id = new_id(ch) };
 	struct rdma_cm_event *event;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(rdma_resolve_addr(w.id, NULL, addr4("10.9.0.2", 1), 1000), 0);
 	event = take(ch, RDMA_CM_EVENT_ADDR_RESOLVED);
 
@@ -126,45 +118,41 @@ static void destroy_waits_until_delivered_events_are_acked(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void destroy_does_not_wait_for_events_that_were_not_delivered(void **state)
+TEST(destroy_does_not_wait_for_events_that_were_not_delivered)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	assert_int_equal(rdma_resolve_addr(id, NULL, addr4("10.9.0.2", 1), 1000), 0);
 	assert_int_equal(rdma_destroy_id(id), 0);
 	rdma_destroy_event_channel(ch);
 }
 
-static void destroy_after_its_channel_frees_the_id(void **state)
+TEST(destroy_after_its_channel_frees_the_id)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	rdma_destroy_event_channel(ch);
 	fake.fail[FAKE(DESTROY)] = ENOENT;
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void destroy_that_the_kernel_refuses_can_be_repeated(void **state)
+TEST(destroy_that_the_kernel_refuses_can_be_repeated)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	fake.fail[FAKE(DESTROY)] = EBADF;
 	assert_fails(EBADF, rdma_destroy_id(id));
 	assert_int_equal(rdma_destroy_id(id), 0);
 	assert_fails(EINVAL, rdma_destroy_id(NULL));
 }
 
-static void destroy_keeps_the_default_pd_for_the_next_id(void **state)
+TEST(destroy_keeps_the_default_pd_for_the_next_id)
 {
 	struct rdma_cm_id *a = new_id(NULL), *b = new_id(NULL);
 	struct ibv_pd *pd;
 
-	(void)state;
 	assert_int_equal(rdma_bind_addr(a, addr4("10.9.0.1", 1)), 0);
 	assert_int_equal(rdma_bind_addr(b, addr4("10.9.0.1", 2)), 0);
 	assert_non_null(a->pd);
@@ -182,7 +170,7 @@ static void destroy_keeps_the_default_pd_for_the_next_id(void **state)
 	assert_int_equal(rdma_destroy_id(a), 0);
 }
 
-static void migrate_moves_the_id_and_waits_for_acks(void **state)
+TEST(migrate_moves_the_id_and_waits_for_acks)
 {
 	struct rdma_event_channel *from = rdma_create_event_channel();
 	struct rdma_event_channel *to = rdma_create_event_channel();
@@ -190,7 +178,6 @@ static void migrate_moves_the_id_and_waits_for_acks(void **state)
 	struct rdma_cm_event *event;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(rdma_resolve_addr(w.id, NULL, addr4("10.9.0.2", 1), 1000), 0);
 	event = take(from, RDMA_CM_EVENT_ADDR_RESOLVED);
 	pthread_create(&thread, NULL, destroy_or_migrate, &w);
@@ -208,12 +195,11 @@ static void migrate_moves_the_id_and_waits_for_acks(void **state)
 	rdma_destroy_event_channel(to);
 }
 
-static void migrate_from_synchronous_drops_the_event_and_the_queue(void **state)
+TEST(migrate_from_synchronous_drops_the_event_and_the_queue)
 {
 	struct rdma_event_channel *to = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	resolve(id);
 	assert_non_null(id->event);
 	assert_int_equal(fake_open_queues(), 2);
@@ -229,12 +215,11 @@ static void migrate_from_synchronous_drops_the_event_and_the_queue(void **state)
 	rdma_destroy_event_channel(to);
 }
 
-static void migrate_to_null_makes_the_id_synchronous(void **state)
+TEST(migrate_to_null_makes_the_id_synchronous)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	assert_int_equal(rdma_migrate_id(id, NULL), 0);
 	assert_ptr_not_equal(id->channel, ch);
 	resolve(id);
@@ -244,12 +229,11 @@ static void migrate_to_null_makes_the_id_synchronous(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void migrate_that_fails_changes_nothing(void **state)
+TEST(migrate_that_fails_changes_nothing)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	fake.fail[FAKE(SET_QUEUE)] = EMFILE;
 	assert_fails(EMFILE, rdma_migrate_id(id, NULL));
 	assert_ptr_equal(id->channel, ch);
@@ -298,7 +282,7 @@ static int finish(struct reader *r, pthread_t thread)
 	return r->taken;
 }
 
-static void migrate_while_other_threads_read(void **state)
+TEST(migrate_while_other_threads_read)
 {
 	/* At most as many as the pipes hold, if no thread reads. */
 	enum { ROUNDS = 80 };
@@ -307,7 +291,6 @@ static void migrate_while_other_threads_read(void **state)
 	struct rdma_cm_id *id;
 	int i;
 
-	(void)state;
 	start(&a, &ta);
 	start(&b, &tb);
 	id = new_id(a.channel);
@@ -320,14 +303,13 @@ static void migrate_while_other_threads_read(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void destroy_while_another_thread_reads(void **state)
+TEST(destroy_while_another_thread_reads)
 {
 	struct rdma_cm_id *id;
 	struct reader r;
 	pthread_t thread;
 	int i;
 
-	(void)state;
 	start(&r, &thread);
 	for (i = 0; i < 25; i++) {
 		id = new_id(r.channel);
@@ -338,13 +320,12 @@ static void destroy_while_another_thread_reads(void **state)
 	assert_true(finish(&r, thread) <= 50);
 }
 
-static void channel_of_an_id_that_moved_is_its_own_business(void **state)
+TEST(channel_of_an_id_that_moved_is_its_own_business)
 {
 	struct rdma_event_channel *from = rdma_create_event_channel();
 	struct rdma_event_channel *to = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(from);
 
-	(void)state;
 	assert_int_equal(rdma_migrate_id(id, to), 0);
 	rdma_destroy_event_channel(from);
 	resolve(id);
@@ -353,14 +334,13 @@ static void channel_of_an_id_that_moved_is_its_own_business(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void request_follows_the_channel_that_it_came_by(void **state)
+TEST(request_follows_the_channel_that_it_came_by)
 {
 	struct rdma_event_channel *from = rdma_create_event_channel();
 	struct rdma_event_channel *to = rdma_create_event_channel();
 	struct rdma_cm_id *l = listener(from), *child;
 	struct rdma_cm_event *event;
 
-	(void)state;
 	fake_request(handle_of(l));
 	/* Another thread is about to read the request while the listener moves. */
 	assert_int_equal(rdma_migrate_id(l, to), 0);
@@ -403,14 +383,13 @@ static void *take_until_destroyed(void *arg)
 }
 
 /* What is counted at the same time as the flag is set is waited for, or not delivered. */
-static void destroyer_of_a_shared_id_waits_for_every_event_that_counts(void **state)
+TEST(destroyer_of_a_shared_id_waits_for_every_event_that_counts)
 {
 	struct rdma_cm_id *id = new_id(NULL);
 	struct rcl_id *priv = rcl_id_of(id);
 	pthread_t takers[TAKERS];
 	int i, lap;
 
-	(void)state;
 	priv->shared = true;
 	for (lap = 0; lap < LAPS; lap++) {
 		priv->destroying = false;
@@ -428,28 +407,4 @@ static void destroyer_of_a_shared_id_waits_for_every_event_that_counts(void **st
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(create_on_channel_is_one_call),
-	TEST(create_without_channel_makes_a_queue_in_the_same_call),
-	TEST(channel_without_a_descriptor_is_ebadf),
-	TEST(create_at_fd_limit_says_emfile),
-	TEST(create_with_bad_arguments_is_einval),
-	TEST(create_without_rdma_device_is_enodev),
-	TEST(datagram_port_spaces_make_datagram_ids),
-	TEST(destroy_waits_until_delivered_events_are_acked),
-	TEST(destroy_does_not_wait_for_events_that_were_not_delivered),
-	TEST(destroy_after_its_channel_frees_the_id),
-	TEST(destroy_that_the_kernel_refuses_can_be_repeated),
-	TEST(destroy_keeps_the_default_pd_for_the_next_id),
-	TEST(migrate_moves_the_id_and_waits_for_acks),
-	TEST(migrate_from_synchronous_drops_the_event_and_the_queue),
-	TEST(migrate_to_null_makes_the_id_synchronous),
-	TEST(migrate_that_fails_changes_nothing),
-	TEST(migrate_while_other_threads_read),
-	TEST(destroy_while_another_thread_reads),
-	TEST(channel_of_an_id_that_moved_is_its_own_business),
-	TEST(request_follows_the_channel_that_it_came_by),
-	TEST(destroyer_of_a_shared_id_waits_for_every_event_that_counts),
-};
-
-RUN(tests)
+RUN

@@ -10,12 +10,11 @@ static struct rdma_cm_id *bound(void)
 	return id;
 }
 
-static void create_makes_private_cqs_for_the_inlines(void **state)
+TEST(create_makes_private_cqs_for_the_inlines)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_cm_id *id = bound();
 
-	(void)state;
 	assert_int_equal(rdma_create_qp(id, NULL, &attr), 0);
 	assert_non_null(id->qp);
 	assert_ptr_equal(id->qp->pd, id->pd);
@@ -37,13 +36,12 @@ static void create_makes_private_cqs_for_the_inlines(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void create_takes_the_callers_cqs(void **state)
+TEST(create_takes_the_callers_cqs)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_cm_id *id = bound();
 	struct ibv_cq *cq;
 
-	(void)state;
 	cq = ibv_create_cq(id->verbs, 5, NULL, NULL, 0);
 	attr.send_cq = cq;
 	attr.recv_cq = cq;
@@ -57,12 +55,11 @@ static void create_takes_the_callers_cqs(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void create_without_send_queue_does_not_crash(void **state)
+TEST(create_without_send_queue_does_not_crash)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_cm_id *id = bound();
 
-	(void)state;
 	attr.cap.max_send_wr = 0;
 	assert_int_equal(rdma_create_qp(id, NULL, &attr), 0);
 	assert_int_equal(id->send_cq->cqe, 1);
@@ -70,13 +67,12 @@ static void create_without_send_queue_does_not_crash(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void create_twice_or_unbound_or_null_is_einval(void **state)
+TEST(create_twice_or_unbound_or_null_is_einval)
 {
 	struct ibv_qp_init_attr_ex ex = { 0 };
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	assert_fails(EINVAL, rdma_create_qp(id, NULL, &attr));
 	assert_fails(EINVAL, rdma_create_qp(NULL, NULL, &attr));
 	assert_fails(EINVAL, rdma_create_qp(id, NULL, NULL));
@@ -90,25 +86,23 @@ static void create_twice_or_unbound_or_null_is_einval(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void create_on_a_pd_of_another_device_is_einval(void **state)
+TEST(create_on_a_pd_of_another_device_is_einval)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct ibv_context other = { 0 };
 	struct ibv_pd pd = { .context = &other };
 	struct rdma_cm_id *id = bound();
 
-	(void)state;
 	assert_fails(EINVAL, rdma_create_qp(id, &pd, &attr));
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void create_on_the_callers_pd_makes_it_the_ids(void **state)
+TEST(create_on_the_callers_pd_makes_it_the_ids)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_cm_id *id = bound();
 	struct ibv_pd *pd = ibv_alloc_pd(id->verbs);
 
-	(void)state;
 	assert_int_equal(rdma_create_qp(id, pd, &attr), 0);
 	assert_ptr_equal(id->pd, pd);
 	rdma_destroy_qp(id);
@@ -116,13 +110,12 @@ static void create_on_the_callers_pd_makes_it_the_ids(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void create_that_fails_at_any_step_leaves_nothing(void **state)
+TEST(create_that_fails_at_any_step_leaves_nothing)
 {
 	struct ibv_qp_init_attr attr, before = qp_attr();
 	struct rdma_cm_id *id = bound();
 	int step, objects = fake_verbs.objects;
 
-	(void)state;
 	/* channel, CQ, channel, CQ, QP, ECE, INIT */
 	fake_verbs.ece.vendor_id = 0x15b3;
 	rcl_id_of(id)->remote_ece.vendor_id = 0x15b3;
@@ -151,7 +144,7 @@ static void create_that_fails_at_any_step_leaves_nothing(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void create_ex_gives_the_attributes_back_as_they_were(void **state)
+TEST(create_ex_gives_the_attributes_back_as_they_were)
 {
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_RC,
@@ -159,7 +152,6 @@ static void create_ex_gives_the_attributes_back_as_they_were(void **state)
 	};
 	struct rdma_cm_id *id = bound();
 
-	(void)state;
 	assert_int_equal(rdma_create_qp_ex(id, &attr), 0);
 	assert_int_equal(attr.comp_mask, 0);
 	assert_null(attr.pd);
@@ -169,7 +161,7 @@ static void create_ex_gives_the_attributes_back_as_they_were(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void create_ex_leaves_members_that_the_mask_does_not_name(void **state)
+TEST(create_ex_leaves_members_that_the_mask_does_not_name)
 {
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_RC, .pd = (void *)0x1, .xrcd = (void *)0x2,
@@ -177,7 +169,6 @@ static void create_ex_leaves_members_that_the_mask_does_not_name(void **state)
 	};
 	struct rdma_cm_id *id = bound();
 
-	(void)state;
 	assert_int_equal(rdma_create_qp_ex(id, &attr), 0);
 	assert_ptr_equal(id->qp->pd, id->pd);
 	assert_ptr_equal(attr.pd, (void *)0x1);
@@ -186,12 +177,11 @@ static void create_ex_leaves_members_that_the_mask_does_not_name(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void same_attributes_serve_one_id_after_the_other(void **state)
+TEST(same_attributes_serve_one_id_after_the_other)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_cm_id *a = bound(), *b = bound();
 
-	(void)state;
 	assert_int_equal(rdma_create_qp(a, NULL, &attr), 0);
 	rdma_destroy_qp(a);
 	assert_int_equal(rdma_create_qp(b, NULL, &attr), 0);
@@ -201,13 +191,12 @@ static void same_attributes_serve_one_id_after_the_other(void **state)
 	assert_int_equal(rdma_destroy_id(b), 0);
 }
 
-static void one_cq_of_the_caller_and_one_of_the_id(void **state)
+TEST(one_cq_of_the_caller_and_one_of_the_id)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_cm_id *id = bound();
 	struct ibv_cq *cq;
 
-	(void)state;
 	cq = ibv_create_cq(id->verbs, 5, NULL, NULL, 0);
 	attr.recv_cq = cq;
 	assert_int_equal(rdma_create_qp(id, NULL, &attr), 0);
@@ -221,13 +210,12 @@ static void one_cq_of_the_caller_and_one_of_the_id(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void cq_against_that_of_the_id_is_einval(void **state)
+TEST(cq_against_that_of_the_id_is_einval)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_cm_id *id = bound();
 	struct ibv_cq *own, *other;
 
-	(void)state;
 	own = ibv_create_cq(id->verbs, 5, NULL, NULL, 0);
 	other = ibv_create_cq(id->verbs, 5, NULL, NULL, 0);
 	id->send_cq = own;	/* as a program may put it there */
@@ -242,13 +230,12 @@ static void cq_against_that_of_the_id_is_einval(void **state)
 }
 
 /* The program has put a CQ into the id for sends alone; it is still its own. */
-static void cq_for_sends_alone_stays_the_programs(void **state)
+TEST(cq_for_sends_alone_stays_the_programs)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_cm_id *id = bound();
 	struct ibv_cq *sends, *recvs;
 
-	(void)state;
 	sends = ibv_create_cq(id->verbs, 5, NULL, NULL, 0);
 	recvs = ibv_create_cq(id->verbs, 5, NULL, NULL, 0);
 	id->send_cq = sends;
@@ -262,24 +249,22 @@ static void cq_for_sends_alone_stays_the_programs(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void queue_too_long_for_a_cq_is_einval(void **state)
+TEST(queue_too_long_for_a_cq_is_einval)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_cm_id *id = bound();
 
-	(void)state;
 	attr.cap.max_recv_wr = UINT32_MAX;
 	assert_fails(EINVAL, rdma_create_qp(id, NULL, &attr));
 	assert_null(id->recv_cq_channel);
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void datagram_qp_goes_to_rts_at_once(void **state)
+TEST(datagram_qp_goes_to_rts_at_once)
 {
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_cm_id *id;
 
-	(void)state;
 	assert_int_equal(rdma_create_id(NULL, &id, NULL, RDMA_PS_UDP), 0);
 	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 7000)), 0);
 	attr.qp_type = IBV_QPT_UD;
@@ -290,13 +275,12 @@ static void datagram_qp_goes_to_rts_at_once(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void qp_uses_the_srq_of_the_id(void **state)
+TEST(qp_uses_the_srq_of_the_id)
 {
 	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 8, .max_sge = 1 } };
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_cm_id *id = bound();
 
-	(void)state;
 	assert_int_equal(rdma_create_srq(id, NULL, &srq_attr), 0);
 	assert_int_equal(srq_attr.attr.max_wr, 10);
 	assert_fails(EINVAL, rdma_create_srq(id, NULL, &srq_attr));
@@ -310,13 +294,12 @@ static void qp_uses_the_srq_of_the_id(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void receive_cq_has_room_for_the_shared_queue(void **state)
+TEST(receive_cq_has_room_for_the_shared_queue)
 {
 	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 8, .max_sge = 1 } };
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_cm_id *id = bound();
 
-	(void)state;
 	assert_int_equal(rdma_create_srq(id, NULL, &srq_attr), 0);
 	/* The QP has no receives of its own. */
 	attr.cap.max_recv_wr = 0;
@@ -332,13 +315,12 @@ static void receive_cq_has_room_for_the_shared_queue(void **state)
 	rdma_destroy_ep(id);
 }
 
-static void srq_that_goes_first_leaves_the_cqs_to_the_qp(void **state)
+TEST(srq_that_goes_first_leaves_the_cqs_to_the_qp)
 {
 	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 8, .max_sge = 1 } };
 	struct ibv_qp_init_attr attr = qp_attr();
 	struct rdma_cm_id *id = bound();
 
-	(void)state;
 	assert_int_equal(rdma_create_srq(id, NULL, &srq_attr), 0);
 	assert_int_equal(rdma_create_qp(id, NULL, &attr), 0);
 	rdma_destroy_srq(id);
@@ -348,14 +330,13 @@ static void srq_that_goes_first_leaves_the_cqs_to_the_qp(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void srq_on_the_pd_of_another_device_is_einval(void **state)
+TEST(srq_on_the_pd_of_another_device_is_einval)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 8, .max_sge = 1 } };
 	struct ibv_context other = { 0 };
 	struct ibv_pd pd = { .context = &other };
 	struct rdma_cm_id *id = bound();
 
-	(void)state;
 	assert_fails(EINVAL, rdma_create_srq(id, &pd, &attr));
 	fake_verbs.fail_at = fake_verbs.steps + 1;
 	fake_verbs.fail_errno = ENOSPC;
@@ -364,7 +345,7 @@ static void srq_on_the_pd_of_another_device_is_einval(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void srq_ex_gives_the_attributes_back_as_they_were(void **state)
+TEST(srq_ex_gives_the_attributes_back_as_they_were)
 {
 	struct ibv_srq_init_attr_ex ex = {
 		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE, .srq_type = IBV_SRQT_BASIC,
@@ -372,7 +353,6 @@ static void srq_ex_gives_the_attributes_back_as_they_were(void **state)
 	};
 	struct rdma_cm_id *id = bound();
 
-	(void)state;
 	assert_int_equal(rdma_create_srq_ex(id, &ex), 0);
 	assert_ptr_equal(id->srq->pd, id->pd);
 	assert_int_equal(ex.comp_mask, IBV_SRQ_INIT_ATTR_TYPE);
@@ -382,7 +362,7 @@ static void srq_ex_gives_the_attributes_back_as_they_were(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void xrc_on_a_device_without_it_is_its_errno(void **state)
+TEST(xrc_on_a_device_without_it_is_its_errno)
 {
 	struct rdma_addrinfo res = {
 		.ai_flags = RAI_PASSIVE, .ai_family = AF_INET, .ai_port_space = RDMA_PS_TCP,
@@ -394,7 +374,6 @@ static void xrc_on_a_device_without_it_is_its_errno(void **state)
 	struct rdma_cm_id *id;
 	int objects;
 
-	(void)state;
 	assert_int_equal(rdma_create_ep(&id, &res, NULL, NULL), 0);
 	objects = fake_verbs.objects;
 	assert_fails(EOPNOTSUPP, rdma_create_qp(id, NULL, &attr));
@@ -403,13 +382,12 @@ static void xrc_on_a_device_without_it_is_its_errno(void **state)
 	rdma_destroy_ep(id);
 }
 
-static void srq_on_unbound_id_or_without_type_is_einval(void **state)
+TEST(srq_on_unbound_id_or_without_type_is_einval)
 {
 	struct ibv_srq_init_attr_ex ex = { 0 };
 	struct ibv_srq_init_attr attr = { 0 };
 	struct rdma_cm_id *id = new_id(NULL);
 
-	(void)state;
 	assert_fails(EINVAL, rdma_create_srq(id, NULL, &attr));
 	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 7000)), 0);
 	assert_fails(EINVAL, rdma_create_srq_ex(id, &ex));
@@ -417,29 +395,4 @@ static void srq_on_unbound_id_or_without_type_is_einval(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(create_makes_private_cqs_for_the_inlines),
-	TEST(create_takes_the_callers_cqs),
-	TEST(create_without_send_queue_does_not_crash),
-	TEST(create_twice_or_unbound_or_null_is_einval),
-	TEST(create_on_a_pd_of_another_device_is_einval),
-	TEST(create_on_the_callers_pd_makes_it_the_ids),
-	TEST(create_that_fails_at_any_step_leaves_nothing),
-	TEST(create_ex_gives_the_attributes_back_as_they_were),
-	TEST(create_ex_leaves_members_that_the_mask_does_not_name),
-	TEST(same_attributes_serve_one_id_after_the_other),
-	TEST(one_cq_of_the_caller_and_one_of_the_id),
-	TEST(cq_against_that_of_the_id_is_einval),
-	TEST(cq_for_sends_alone_stays_the_programs),
-	TEST(queue_too_long_for_a_cq_is_einval),
-	TEST(datagram_qp_goes_to_rts_at_once),
-	TEST(qp_uses_the_srq_of_the_id),
-	TEST(receive_cq_has_room_for_the_shared_queue),
-	TEST(srq_that_goes_first_leaves_the_cqs_to_the_qp),
-	TEST(srq_on_the_pd_of_another_device_is_einval),
-	TEST(srq_ex_gives_the_attributes_back_as_they_were),
-	TEST(xrc_on_a_device_without_it_is_its_errno),
-	TEST(srq_on_unbound_id_or_without_type_is_einval),
-};
-
-RUN(tests)
+RUN

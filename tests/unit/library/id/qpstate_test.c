@@ -12,12 +12,11 @@ static void finish(struct rdma_cm_id *id, struct rdma_event_channel *ch)
 	rdma_destroy_event_channel(ch);
 }
 
-static void init_is_repeated_when_access_rights_change(void **state)
+TEST(init_is_repeated_when_access_rights_change)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	fake.qp.attr.qp_access_flags = 0;
 	resolve(id);
 	add_qp(id);
@@ -35,7 +34,7 @@ static void init_is_repeated_when_access_rights_change(void **state)
 	finish(id, ch);
 }
 
-static void init_is_repeated_when_the_program_has_reset_the_qp(void **state)
+TEST(init_is_repeated_when_the_program_has_reset_the_qp)
 {
 	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -43,7 +42,6 @@ static void init_is_repeated_when_the_program_has_reset_the_qp(void **state)
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *id;
 
-	(void)state;
 	fake_request(handle_of(l));
 	event = take(ch, RDMA_CM_EVENT_CONNECT_REQUEST);
 	id = event->id;
@@ -60,13 +58,12 @@ static void init_is_repeated_when_the_program_has_reset_the_qp(void **state)
 	finish(id, ch);
 }
 
-static void active_side_takes_the_depths_of_the_kernel(void **state)
+TEST(active_side_takes_the_depths_of_the_kernel)
 {
 	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1 };
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	resolve(id);
 	add_qp(id);
 	assert_int_equal(rdma_connect(id, &param), 0);
@@ -76,7 +73,7 @@ static void active_side_takes_the_depths_of_the_kernel(void **state)
 	finish(id, ch);
 }
 
-static void ack_timeout_option_reaches_the_qp(void **state)
+TEST(ack_timeout_option_reaches_the_qp)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
@@ -84,7 +81,6 @@ static void ack_timeout_option_reaches_the_qp(void **state)
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS };
 	int mask;
 
-	(void)state;
 	resolve(id);
 	assert_int_equal(rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
 					 &timeout, 1), 0);
@@ -97,13 +93,12 @@ static void ack_timeout_option_reaches_the_qp(void **state)
 	finish(id, ch);
 }
 
-static void init_attr_after_bind_asks_the_kernel(void **state)
+TEST(init_attr_after_bind_asks_the_kernel)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
 	struct rdma_cm_id *id = new_id(NULL);
 	int mask = 0;
 
-	(void)state;
 	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 1)), 0);
 	assert_int_equal(rdma_init_qp_attr(id, &attr, &mask), 0);
 	assert_int_equal(fake.calls[FAKE(QP_ATTR)], 1);
@@ -113,7 +108,7 @@ static void init_attr_after_bind_asks_the_kernel(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void init_attr_after_an_event_needs_no_call(void **state)
+TEST(init_attr_after_an_event_needs_no_call)
 {
 	static const enum ibv_qp_state states[] = { IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS };
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -122,7 +117,6 @@ static void init_attr_after_an_event_needs_no_call(void **state)
 	struct ibv_qp_attr attr;
 	int i, mask;
 
-	(void)state;
 	fake_request(handle_of(l));
 	event = take(ch, RDMA_CM_EVENT_CONNECT_REQUEST);
 	for (i = 0; i < 3; i++) {
@@ -138,7 +132,7 @@ static void init_attr_after_an_event_needs_no_call(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void init_attr_after_accept_has_its_depths(void **state)
+TEST(init_attr_after_accept_has_its_depths)
 {
 	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 2 };
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -147,7 +141,6 @@ static void init_attr_after_accept_has_its_depths(void **state)
 	struct ibv_qp_attr attr;
 	int mask;
 
-	(void)state;
 	fake_request(handle_of(l));
 	event = take(ch, RDMA_CM_EVENT_CONNECT_REQUEST);
 	assert_int_equal(rdma_accept(event->id, &param), 0);
@@ -163,7 +156,7 @@ static void init_attr_after_accept_has_its_depths(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void init_attr_between_connect_and_response_is_fresh(void **state)
+TEST(init_attr_between_connect_and_response_is_fresh)
 {
 	struct rdma_conn_param param = { .qp_num = 1 };
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
@@ -171,7 +164,6 @@ static void init_attr_between_connect_and_response_is_fresh(void **state)
 	struct rdma_cm_id *id = new_id(ch);
 	int mask;
 
-	(void)state;
 	resolve(id);
 	fake.connect_event = FAKE_NO_EVENT;
 	assert_int_equal(rdma_connect(id, &param), 0);
@@ -181,13 +173,12 @@ static void init_attr_between_connect_and_response_is_fresh(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void init_attr_of_other_states_is_the_kernels_to_refuse(void **state)
+TEST(init_attr_of_other_states_is_the_kernels_to_refuse)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
 	struct rdma_cm_id *id = new_id(NULL);
 	int mask;
 
-	(void)state;
 	resolve(id);
 	fake.fail[FAKE(QP_ATTR)] = EINVAL;
 	assert_fails(EINVAL, rdma_init_qp_attr(id, &attr, &mask));
@@ -196,12 +187,11 @@ static void init_attr_of_other_states_is_the_kernels_to_refuse(void **state)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static void kernel_only_mask_bits_do_not_reach_the_provider(void **state)
+TEST(kernel_only_mask_bits_do_not_reach_the_provider)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	resolve(id);
 	add_qp(id);
 	fake.qp.rtr_mask |= 0xe00000;
@@ -211,12 +201,11 @@ static void kernel_only_mask_bits_do_not_reach_the_provider(void **state)
 	finish(id, ch);
 }
 
-static void empty_rts_mask_is_an_answer(void **state)
+TEST(empty_rts_mask_is_an_answer)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = new_id(ch);
 
-	(void)state;
 	fake.qp.rts_mask = 0;
 	resolve(id);
 	add_qp(id);
@@ -250,32 +239,14 @@ static void no_attr_is_left_after(__u32 type)
 	finish(id, ch);
 }
 
-static void no_attr_is_left_when_time_wait_is_over(void **state)
+TEST(no_attr_is_left_when_time_wait_is_over)
 {
-	(void)state;
 	no_attr_is_left_after(RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT);
 }
 
-static void no_attr_is_left_when_the_device_goes(void **state)
+TEST(no_attr_is_left_when_the_device_goes)
 {
-	(void)state;
 	no_attr_is_left_after(RDMA_CM_ALT_EVENT_DEVICE_REMOVAL);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(init_is_repeated_when_access_rights_change),
-	TEST(init_is_repeated_when_the_program_has_reset_the_qp),
-	TEST(active_side_takes_the_depths_of_the_kernel),
-	TEST(ack_timeout_option_reaches_the_qp),
-	TEST(init_attr_after_bind_asks_the_kernel),
-	TEST(init_attr_after_an_event_needs_no_call),
-	TEST(init_attr_after_accept_has_its_depths),
-	TEST(init_attr_between_connect_and_response_is_fresh),
-	TEST(init_attr_of_other_states_is_the_kernels_to_refuse),
-	TEST(kernel_only_mask_bits_do_not_reach_the_provider),
-	TEST(empty_rts_mask_is_an_answer),
-	TEST(no_attr_is_left_when_time_wait_is_over),
-	TEST(no_attr_is_left_when_the_device_goes),
-};
-
-RUN(tests)
+RUN

@@ -49,13 +49,14 @@ static int tear_down_dir(void **state)
 	return tear_down(state);
 }
 
-static void ids_get_what_stock_has(void **state)
+#define IN_DIR(name) UNIT_TEST(name, set_up_dir, tear_down_dir)
+
+IN_DIR(ids_get_what_stock_has)
 {
 	const struct rdma_cm_alt_port_default *port = (const void *)fake.private_data;
 	struct rdma_event_channel *ch;
 	struct rdma_cm_id *id;
 
-	(void)state;
 	fake_verbs.devices = 2;
 	put("fake1", 1, "default_roce_mode", "RoCE v2\n");
 	put("fake1", 1, "default_roce_tos", "104\n");
@@ -80,12 +81,11 @@ static void ids_get_what_stock_has(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void nothing_is_said_where_stock_says_nothing(void **state)
+IN_DIR(nothing_is_said_where_stock_says_nothing)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *first = new_id(ch), *second;
 
-	(void)state;
 	/* The library does not read them again at once. */
 	put("fake0", 1, "default_roce_mode", "RoCE v2\n");
 	put("fake0", 1, "default_roce_tos", "1\n");
@@ -96,12 +96,11 @@ static void nothing_is_said_where_stock_says_nothing(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void half_a_port_is_none(void **state)
+IN_DIR(half_a_port_is_none)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id;
 
-	(void)state;
 	put("fake0", 1, "default_roce_mode", "RoCE v2\n");
 	id = new_id(ch);
 	assert_int_equal(fake.calls[FAKE(SET_OPTION)], 0);
@@ -109,12 +108,11 @@ static void half_a_port_is_none(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-static void a_kernel_that_does_not_know_it_is_fine(void **state)
+IN_DIR(a_kernel_that_does_not_know_it_is_fine)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id;
 
-	(void)state;
 	put("fake0", 1, "default_roce_mode", "RoCE v2\n");
 	put("fake0", 1, "default_roce_tos", "1\n");
 	fake.fail[FAKE(SET_OPTION)] = ENOSYS;
@@ -124,13 +122,4 @@ static void a_kernel_that_does_not_know_it_is_fine(void **state)
 	rdma_destroy_event_channel(ch);
 }
 
-#define IN_DIR(f) cmocka_unit_test_setup_teardown(f, set_up_dir, tear_down_dir)
-
-static const struct CMUnitTest tests[] = {
-	IN_DIR(ids_get_what_stock_has),
-	IN_DIR(nothing_is_said_where_stock_says_nothing),
-	IN_DIR(half_a_port_is_none),
-	IN_DIR(a_kernel_that_does_not_know_it_is_fine),
-};
-
-RUN(tests)
+RUN

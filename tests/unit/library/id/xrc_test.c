@@ -17,13 +17,12 @@ static struct rdma_cm_id *endpoint(int type)
 	return id;
 }
 
-static void receiver_has_a_queue_with_a_cq_and_a_qp_without(void **state)
+TEST(receiver_has_a_queue_with_a_cq_and_a_qp_without)
 {
 	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 8, .max_sge = 1 } };
 	struct rdma_cm_id *id = endpoint(IBV_QPT_XRC_RECV);
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_XRC_RECV };
 
-	(void)state;
 	assert_int_equal(rdma_create_srq(id, NULL, &srq_attr), 0);
 	assert_int_equal(fake_verbs.last_srq.srq_type, IBV_SRQT_XRC);
 	assert_int_equal(fake_verbs.xrcds, 1);
@@ -50,25 +49,23 @@ static void receiver_has_a_queue_with_a_cq_and_a_qp_without(void **state)
 	assert_int_equal(fake_verbs.xrcds, 0);
 }
 
-static void receiver_without_queue_has_no_cq_at_all(void **state)
+TEST(receiver_without_queue_has_no_cq_at_all)
 {
 	struct rdma_cm_id *id = endpoint(IBV_QPT_XRC_RECV);
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_XRC_RECV };
 
-	(void)state;
 	assert_int_equal(rdma_create_qp(id, NULL, &attr), 0);
 	assert_null(id->send_cq);
 	assert_null(id->recv_cq);
 	rdma_destroy_ep(id);
 }
 
-static void endpoint_takes_all_of_it_down(void **state)
+TEST(endpoint_takes_all_of_it_down)
 {
 	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 8, .max_sge = 1 } };
 	struct rdma_cm_id *id = endpoint(IBV_QPT_XRC_RECV);
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_XRC_RECV };
 
-	(void)state;
 	assert_int_equal(rdma_create_srq(id, NULL, &srq_attr), 0);
 	assert_int_equal(rdma_create_qp(id, NULL, &attr), 0);
 	rdma_destroy_ep(id);
@@ -76,14 +73,13 @@ static void endpoint_takes_all_of_it_down(void **state)
 	assert_int_equal(fake_verbs.objects, 1);
 }
 
-static void sender_has_no_cq_for_receives(void **state)
+TEST(sender_has_no_cq_for_receives)
 {
 	struct rdma_cm_id *id = endpoint(IBV_QPT_XRC_SEND);
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_XRC_SEND, .cap = { .max_send_wr = 4, .max_send_sge = 1 },
 	};
 
-	(void)state;
 	assert_int_equal(rdma_create_qp(id, NULL, &attr), 0);
 	assert_int_equal(id->send_cq->cqe, 4);
 	assert_null(id->recv_cq);
@@ -92,7 +88,7 @@ static void sender_has_no_cq_for_receives(void **state)
 	rdma_destroy_ep(id);
 }
 
-static void domain_and_cq_of_the_caller_are_used(void **state)
+TEST(domain_and_cq_of_the_caller_are_used)
 {
 	struct rdma_cm_id *id = endpoint(IBV_QPT_XRC_RECV);
 	struct ibv_xrcd_init_attr xrcd_attr = { 0 };
@@ -103,7 +99,6 @@ static void domain_and_cq_of_the_caller_are_used(void **state)
 		.srq_type = IBV_SRQT_XRC, .attr = { .max_wr = 8 }, .xrcd = xrcd, .cq = cq,
 	};
 
-	(void)state;
 	assert_int_equal(rdma_create_srq_ex(id, &attr), 0);
 	assert_ptr_equal(fake_verbs.last_srq.xrcd, xrcd);
 	assert_ptr_equal(fake_verbs.last_srq.cq, cq);
@@ -115,13 +110,12 @@ static void domain_and_cq_of_the_caller_are_used(void **state)
 	ibv_close_xrcd(xrcd);
 }
 
-static void queue_that_fails_at_any_step_leaves_nothing(void **state)
+TEST(queue_that_fails_at_any_step_leaves_nothing)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 8, .max_sge = 1 } };
 	struct rdma_cm_id *id = endpoint(IBV_QPT_XRC_RECV);
 	int step, objects = fake_verbs.objects;
 
-	(void)state;
 	/* domain, channel, CQ, queue; the domain is the device's and stays */
 	for (step = 1; step <= 4; step++) {
 		fake_verbs.steps = 0;
@@ -141,13 +135,4 @@ static void queue_that_fails_at_any_step_leaves_nothing(void **state)
 	assert_int_equal(fake_verbs.objects, 1);
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(receiver_has_a_queue_with_a_cq_and_a_qp_without),
-	TEST(receiver_without_queue_has_no_cq_at_all),
-	TEST(endpoint_takes_all_of_it_down),
-	TEST(sender_has_no_cq_for_receives),
-	TEST(domain_and_cq_of_the_caller_are_used),
-	TEST(queue_that_fails_at_any_step_leaves_nothing),
-};
-
-RUN(tests)
+RUN

@@ -47,11 +47,10 @@ static int idle_of_the_system(void)
 	return seconds;
 }
 
-static void idle_time_is_that_of_the_system_or_the_program(void **state)
+SOCKET_TEST(idle_time_is_that_of_the_system_or_the_program)
 {
 	int fd = new_socket();
 
-	(void)state;
 	assert_int_equal(get_int(fd, IPPROTO_TCP, TCP_KEEPIDLE), 0);
 	set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 	assert_int_equal(get_int(fd, IPPROTO_TCP, TCP_KEEPIDLE), idle_of_the_system());
@@ -80,12 +79,11 @@ static void expect_message(struct ibv_qp *qp)
 }
 
 /* Both ends have it: the accepted socket that of its listener. */
-static void idle_connection_is_probed(void **state)
+SOCKET_TEST(idle_connection_is_probed)
 {
 	struct sockets s = connected_as(keep_alive);
 	struct pollfd pfd = { .fd = s.server, .events = POLLIN };
 
-	(void)state;
 	fake_wire_hold(client_qp());
 	fake_wire_hold(fake_wire_qp(1));
 	expect_message(client_qp());
@@ -99,11 +97,10 @@ static void idle_connection_is_probed(void **state)
 }
 
 /* Also if the program has not asked for it, as no other traffic shows that the host has died. */
-static void idle_connection_is_probed_by_default(void **state)
+SOCKET_TEST(idle_connection_is_probed_by_default)
 {
 	struct sockets s = connected();
 
-	(void)state;
 	assert_int_equal(get_int(s.client, SOL_SOCKET, SO_KEEPALIVE), 0);
 	fake_wire_hold(client_qp());
 	let_time_pass(s.client);
@@ -117,11 +114,10 @@ static void idle_connection_is_probed_by_default(void **state)
 	close_all(&s);
 }
 
-static void keepalive_ends_when_it_is_switched_off(void **state)
+SOCKET_TEST(keepalive_ends_when_it_is_switched_off)
 {
 	struct sockets s = connected_as(keep_alive);
 
-	(void)state;
 	set_int(s.client, SOL_SOCKET, SO_KEEPALIVE, 0);
 	fake_wire_hold(client_qp());
 	usleep(1200000);
@@ -131,12 +127,11 @@ static void keepalive_ends_when_it_is_switched_off(void **state)
 }
 
 /* What is under way already shows whether the peer is there. */
-static void peer_that_has_stopped_is_probed_once(void **state)
+SOCKET_TEST(peer_that_has_stopped_is_probed_once)
 {
 	struct sockets s = connected_with_keepalive();
 	int i;
 
-	(void)state;
 	fake_wire_hold(client_qp());
 	for (i = 0; i < 6; i++)
 		let_time_pass(s.client);
@@ -176,12 +171,11 @@ static void expect_death(int fd)
 }
 
 /* soft-RoCE tries for ever with seven retries. */
-static void peer_that_does_not_acknowledge_is_dead(void **state)
+SOCKET_TEST(peer_that_does_not_acknowledge_is_dead)
 {
 	struct sockets s = connected();
 	char byte;
 
-	(void)state;
 	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
 	assert_int_equal(rrecv(s.server, &byte, 1, 0), 1);
 	/* The first one frees what has completed without a completion. */
@@ -197,12 +191,11 @@ static void peer_that_does_not_acknowledge_is_dead(void **state)
 }
 
 /* It does not acknowledge its receives, but it is there. */
-static void peer_that_has_stopped_is_not_dead(void **state)
+SOCKET_TEST(peer_that_has_stopped_is_not_dead)
 {
 	struct sockets s = connected();
 	char byte;
 
-	(void)state;
 	let_time_pass(s.client);
 	fake_wire_hold(client_qp());
 	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
@@ -222,13 +215,12 @@ static void *let_it_pass_later(void *arg)
 	return NULL;
 }
 
-static void dead_peer_wakes_a_poller(void **state)
+SOCKET_TEST(dead_peer_wakes_a_poller)
 {
 	struct sockets s = connected_with_keepalive();
 	struct pollfd pfd = { .fd = s.client, .events = POLLIN };
 	pthread_t thread;
 
-	(void)state;
 	fake_wire_break(client_qp());
 	assert_int_equal(pthread_create(&thread, NULL, let_it_pass_later, &s.client), 0);
 	assert_int_equal(rpoll(&pfd, 1, -1), 1);
@@ -238,14 +230,13 @@ static void dead_peer_wakes_a_poller(void **state)
 	close_all(&s);
 }
 
-static void dead_peer_wakes_a_repoll(void **state)
+SOCKET_TEST(dead_peer_wakes_a_repoll)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	struct sockets s = connected_with_keepalive();
 	int epfd = repoll_create(0);
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(repoll_ctl(epfd, EPOLL_CTL_ADD, s.client, &event), 0);
 	fake_wire_break(client_qp());
 	assert_int_equal(pthread_create(&thread, NULL, let_it_pass_later, &s.client), 0);
@@ -256,13 +247,12 @@ static void dead_peer_wakes_a_repoll(void **state)
 	close_all(&s);
 }
 
-static void dead_peer_wakes_a_receiver(void **state)
+SOCKET_TEST(dead_peer_wakes_a_receiver)
 {
 	struct sockets s = connected_with_keepalive();
 	pthread_t thread;
 	char byte;
 
-	(void)state;
 	fake_wire_break(client_qp());
 	assert_int_equal(pthread_create(&thread, NULL, let_it_pass_later, &s.client), 0);
 	assert_fails(ETIMEDOUT, rrecv(s.client, &byte, 1, 0));
@@ -271,13 +261,12 @@ static void dead_peer_wakes_a_receiver(void **state)
 }
 
 /* A peer that took nothing for a while, and then died. */
-static void dead_peer_wakes_a_sender(void **state)
+SOCKET_TEST(dead_peer_wakes_a_sender)
 {
 	struct sockets s = connected_as(make_small);
 	char buf[8192] = "";
 	pthread_t thread;
 
-	(void)state;
 	set_int(s.client, SOL_SOCKET, SO_KEEPALIVE, 1);
 	while (rsend(s.client, buf, sizeof(buf), MSG_DONTWAIT) > 0)
 		;
@@ -290,13 +279,12 @@ static void dead_peer_wakes_a_sender(void **state)
 }
 
 /* The module has found that the host of the peer is gone: no message of the socket has to. */
-static void dead_host_is_told_by_the_connection_manager(void **state)
+SOCKET_TEST(dead_host_is_told_by_the_connection_manager)
 {
 	struct sockets s = connected();
 	struct pollfd pfd = { .fd = s.client, .events = POLLIN };
 	struct rcl_sock *sock = rcl_sock_get(s.client);
 
-	(void)state;
 	fake_post_type(RDMA_CM_ALT_EVENT_DISCONNECTED, handle_of(rcl_stream_of(sock)->id),
 		       -ETIMEDOUT);
 	rcl_sock_put(sock);
@@ -305,22 +293,4 @@ static void dead_host_is_told_by_the_connection_manager(void **state)
 	close_all(&s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SOCKET_TEST(idle_time_is_that_of_the_system_or_the_program),
-		SOCKET_TEST(idle_connection_is_probed),
-		SOCKET_TEST(idle_connection_is_probed_by_default),
-		SOCKET_TEST(keepalive_ends_when_it_is_switched_off),
-		SOCKET_TEST(peer_that_has_stopped_is_probed_once),
-		SOCKET_TEST(peer_that_does_not_acknowledge_is_dead),
-		SOCKET_TEST(peer_that_has_stopped_is_not_dead),
-		SOCKET_TEST(dead_peer_wakes_a_poller),
-		SOCKET_TEST(dead_peer_wakes_a_repoll),
-		SOCKET_TEST(dead_peer_wakes_a_receiver),
-		SOCKET_TEST(dead_peer_wakes_a_sender),
-		SOCKET_TEST(dead_host_is_told_by_the_connection_manager),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

@@ -2,33 +2,30 @@
 /* Tests of rsockets that begin: creation, names, connect, the backlog, and their end meanwhile. */
 #include "sockets.h"
 
-static void only_streams_of_known_families_exist(void **state)
+SOCKET_TEST(only_streams_of_known_families_exist)
 {
-	(void)state;
 	assert_fails(ENOTSUP, rsocket(AF_UNIX, SOCK_STREAM, 0));
 	assert_fails(ENOTSUP, rsocket(AF_INET, SOCK_RAW, 0));
 	assert_fails(ENOTSUP, rsocket(AF_INET, SOCK_STREAM, IPPROTO_UDP));
 }
 
-static void numbers_of_no_socket_are_ebadf(void **state)
+SOCKET_TEST(numbers_of_no_socket_are_ebadf)
 {
 	char byte;
 
-	(void)state;
 	assert_fails(EBADF, rclose(-1));
 	assert_fails(EBADF, rsend(0, "x", 1, 0));
 	assert_fails(EBADF, rrecv(1 << 30, &byte, 1, 0));
 	assert_fails(EBADF, rbind(0, addr4(HERE, 1), sizeof(struct sockaddr_in)));
 }
 
-static void socket_without_a_connection_is_enotconn(void **state)
+SOCKET_TEST(socket_without_a_connection_is_enotconn)
 {
 	int fd = new_socket();
 	struct sockaddr_storage name;
 	socklen_t len = sizeof(name);
 	char byte;
 
-	(void)state;
 	assert_fails(ENOTCONN, rsend(fd, "x", 1, 0));
 	assert_fails(ENOTCONN, rrecv(fd, &byte, 1, 0));
 	assert_fails(ENOTCONN, rshutdown(fd, SHUT_RDWR));
@@ -38,13 +35,12 @@ static void socket_without_a_connection_is_enotconn(void **state)
 	assert_fails(EBADF, rclose(fd));
 }
 
-static void names_are_those_of_the_connection(void **state)
+SOCKET_TEST(names_are_those_of_the_connection)
 {
 	struct sockets s = connected();
 	struct sockaddr_in name = { 0 };
 	socklen_t len = sizeof(name);
 
-	(void)state;
 	assert_int_equal(rgetsockname(s.listener, (struct sockaddr *)&name, &len), 0);
 	assert_int_equal(name.sin_port, htons(PORT));
 	assert_int_equal(rgetpeername(s.client, (struct sockaddr *)&name, &len), 0);
@@ -56,22 +52,20 @@ static void names_are_those_of_the_connection(void **state)
 	close_all(&s);
 }
 
-static void refused_connect_is_econnrefused(void **state)
+SOCKET_TEST(refused_connect_is_econnrefused)
 {
 	int fd = new_socket();
 
-	(void)state;
 	assert_fails(ECONNREFUSED, rconnect(fd, addr4(HERE, 9), sizeof(struct sockaddr_in)));
 	assert_int_equal(get_int(fd, SOL_SOCKET, SO_ERROR), ECONNREFUSED);
 	assert_int_equal(get_int(fd, SOL_SOCKET, SO_ERROR), 0);
 	assert_int_equal(rclose(fd), 0);
 }
 
-static void wrong_address_is_einval(void **state)
+SOCKET_TEST(wrong_address_is_einval)
 {
 	int fd = new_socket();
 
-	(void)state;
 	assert_fails(EINVAL, rconnect(fd, NULL, 0));
 	assert_fails(EINVAL, rconnect(fd, addr4(HERE, PORT), 3));
 	assert_fails(EINVAL, rbind(fd, addr4(HERE, PORT), 3));
@@ -86,13 +80,12 @@ static int nonblocking_client(uint16_t port)
 	return fd;
 }
 
-static void nonblocking_connect_ends_by_itself(void **state)
+SOCKET_TEST(nonblocking_connect_ends_by_itself)
 {
 	int listener = new_listener(NULL), server;
 	int client = nonblocking_client(PORT);
 	struct pollfd pfd = { .fd = client, .events = POLLOUT };
 
-	(void)state;
 	server = raccept(listener, NULL, NULL);
 	assert_true(server >= 0);
 	assert_int_equal(rpoll(&pfd, 1, -1), 1);
@@ -103,23 +96,21 @@ static void nonblocking_connect_ends_by_itself(void **state)
 	assert_int_equal(rclose(listener), 0);
 }
 
-static void nonblocking_connect_that_fails_is_told(void **state)
+SOCKET_TEST(nonblocking_connect_that_fails_is_told)
 {
 	int client = nonblocking_client(9);
 	struct pollfd pfd = { .fd = client, .events = POLLOUT };
 
-	(void)state;
 	assert_int_equal(rpoll(&pfd, 1, -1), 1);
 	assert_int_equal(pfd.revents, POLLOUT | POLLERR | POLLHUP);
 	assert_int_equal(get_int(client, SOL_SOCKET, SO_ERROR), ECONNREFUSED);
 	assert_int_equal(rclose(client), 0);
 }
 
-static void socket_is_closed_while_it_connects(void **state)
+SOCKET_TEST(socket_is_closed_while_it_connects)
 {
 	int i;
 
-	(void)state;
 	for (i = 0; i < 20; i++) {
 		int listener = new_listener(NULL);
 		int client = nonblocking_client(PORT);
@@ -131,11 +122,10 @@ static void socket_is_closed_while_it_connects(void **state)
 }
 
 /* Requests beyond the backlog wait until raccept() has taken a socket. */
-static void backlog_is_a_limit(void **state)
+SOCKET_TEST(backlog_is_a_limit)
 {
 	int listener = new_listener(NULL), clients[6], servers[6], i;
 
-	(void)state;
 	for (i = 0; i < 6; i++)
 		clients[i] = nonblocking_client(PORT);
 	for (i = 0; i < 6; i++) {
@@ -149,12 +139,11 @@ static void backlog_is_a_limit(void **state)
 	assert_int_equal(rclose(listener), 0);
 }
 
-static void listener_is_closed_with_its_backlog(void **state)
+SOCKET_TEST(listener_is_closed_with_its_backlog)
 {
 	int listener = new_listener(NULL), clients[6], i;
 	char byte;
 
-	(void)state;
 	for (i = 0; i < 6; i++)
 		clients[i] = nonblocking_client(PORT);
 	assert_int_equal(rclose(listener), 0);
@@ -166,24 +155,22 @@ static void listener_is_closed_with_its_backlog(void **state)
 	}
 }
 
-static void nonblocking_accept_is_eagain(void **state)
+SOCKET_TEST(nonblocking_accept_is_eagain)
 {
 	int listener = new_listener(NULL);
 
-	(void)state;
 	assert_int_equal(rfcntl(listener, F_SETFL, O_NONBLOCK), 0);
 	assert_fails(EAGAIN, raccept(listener, NULL, NULL));
 	assert_int_equal(rlisten(listener, 1), 0);
 	assert_int_equal(rclose(listener), 0);
 }
 
-static void options_are_stored(void **state)
+SOCKET_TEST(options_are_stored)
 {
 	struct linger linger = { 1, 7 }, got;
 	socklen_t len = sizeof(got);
 	int fd = new_socket(), value = 1;
 
-	(void)state;
 	set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 	assert_int_equal(get_int(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
 	set_int(fd, SOL_SOCKET, SO_RCVBUF, 5000);
@@ -204,11 +191,10 @@ static void options_are_stored(void **state)
 	assert_int_equal(rclose(fd), 0);
 }
 
-static void connect_after_failed_listen(void **state)
+SOCKET_TEST(connect_after_failed_listen)
 {
 	int listener = new_listener(NULL), fd = new_socket();
 
-	(void)state;
 	fake.fail[FAKE(LISTEN)] = EADDRINUSE;
 	assert_fails(EADDRINUSE, rlisten(fd, 1));
 	assert_int_equal(rconnect(fd, addr4(HERE, PORT), sizeof(struct sockaddr_in)), 0);
@@ -216,24 +202,4 @@ static void connect_after_failed_listen(void **state)
 	assert_int_equal(rclose(listener), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SOCKET_TEST(only_streams_of_known_families_exist),
-		SOCKET_TEST(numbers_of_no_socket_are_ebadf),
-		SOCKET_TEST(socket_without_a_connection_is_enotconn),
-		SOCKET_TEST(names_are_those_of_the_connection),
-		SOCKET_TEST(refused_connect_is_econnrefused),
-		SOCKET_TEST(wrong_address_is_einval),
-		SOCKET_TEST(nonblocking_connect_ends_by_itself),
-		SOCKET_TEST(nonblocking_connect_that_fails_is_told),
-		SOCKET_TEST(socket_is_closed_while_it_connects),
-		SOCKET_TEST(backlog_is_a_limit),
-		SOCKET_TEST(listener_is_closed_with_its_backlog),
-		SOCKET_TEST(nonblocking_accept_is_eagain),
-		SOCKET_TEST(options_are_stored),
-		SOCKET_TEST(connect_after_failed_listen),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

@@ -150,47 +150,40 @@ static void use_after(void *(*call)(void *))
 	close_all(&socks);
 }
 
-static void receiver_is_cancelled(void **state)
+SOCKET_TEST(receiver_is_cancelled)
 {
-	(void)state;
 	use_after(blocked_recv);
 }
 
-static void receiver_with_a_timeout_is_cancelled(void **state)
+SOCKET_TEST(receiver_with_a_timeout_is_cancelled)
 {
-	(void)state;
 	use_after(blocked_recv_with_a_timeout);
 }
 
-static void accepting_thread_is_cancelled(void **state)
+SOCKET_TEST(accepting_thread_is_cancelled)
 {
-	(void)state;
 	use_after(blocked_accept);
 }
 
-static void poller_is_cancelled(void **state)
+SOCKET_TEST(poller_is_cancelled)
 {
-	(void)state;
 	use_after(blocked_poll);
 }
 
-static void poller_of_nothing_is_cancelled(void **state)
+SOCKET_TEST(poller_of_nothing_is_cancelled)
 {
-	(void)state;
 	use_after(blocked_poll_of_nothing);
 }
 
-static void selecting_thread_is_cancelled(void **state)
+SOCKET_TEST(selecting_thread_is_cancelled)
 {
-	(void)state;
 	use_after(blocked_select);
 }
 
-static void repoll_is_cancelled(void **state)
+SOCKET_TEST(repoll_is_cancelled)
 {
 	struct rcl_sock *sock;
 
-	(void)state;
 	epfd = repoll_create(0);
 	assert_true(epfd >= 0);
 	use_after(blocked_repoll);
@@ -201,13 +194,12 @@ static void repoll_is_cancelled(void **state)
 }
 
 /* Two threads receive; the one that sleeps for the events is cancelled, or the other one. */
-static void other_receiver_goes_on(void **state)
+SOCKET_TEST(other_receiver_goes_on)
 {
 	pthread_t first, second;
 	void *ret;
 	int i;
 
-	(void)state;
 	socks = connected();
 	for (i = 0; i < ROUNDS; i++) {
 		assert_int_equal(pthread_create(&first, NULL, blocked_recv, NULL), 0);
@@ -224,12 +216,11 @@ static void other_receiver_goes_on(void **state)
 	close_all(&socks);
 }
 
-static void sender_is_cancelled(void **state)
+SOCKET_TEST(sender_is_cancelled)
 {
 	static char data[1 << 20];
 	ssize_t got;
 
-	(void)state;
 	socks = connected();
 	cancel(blocked_send, NULL, 2000);
 	cancel(blocked_send, NULL, 0);
@@ -249,14 +240,13 @@ static void *closing(void *arg)
 }
 
 /* rclose() is no cancellation point: the socket would be lost. */
-static void close_is_not_cancelled(void **state)
+SOCKET_TEST(close_is_not_cancelled)
 {
 	unsigned int waiting;
 	pthread_t thread;
 	void *ret;
 	char byte;
 
-	(void)state;
 	socks = connected();
 	fake_wire_hold(fake_wire_qp(0));
 	assert_int_equal(rsend(socks.client, "x", 1, 0), 1);
@@ -275,20 +265,4 @@ static void close_is_not_cancelled(void **state)
 	assert_int_equal(rclose(socks.listener), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SOCKET_TEST(receiver_is_cancelled),
-		SOCKET_TEST(receiver_with_a_timeout_is_cancelled),
-		SOCKET_TEST(accepting_thread_is_cancelled),
-		SOCKET_TEST(poller_is_cancelled),
-		SOCKET_TEST(poller_of_nothing_is_cancelled),
-		SOCKET_TEST(selecting_thread_is_cancelled),
-		SOCKET_TEST(repoll_is_cancelled),
-		SOCKET_TEST(other_receiver_goes_on),
-		SOCKET_TEST(sender_is_cancelled),
-		SOCKET_TEST(close_is_not_cancelled),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

@@ -79,11 +79,10 @@ static void expect_data_and_end(int fd, size_t count)
 	assert_int_equal(rrecv(fd, &byte, 1, 0), 0);
 }
 
-static void nonblocking_close_does_not_wait_for_data(void **state)
+SOCKET_TEST(nonblocking_close_does_not_wait_for_data)
 {
 	struct sockets s = stopped(true);
 
-	(void)state;
 	assert_int_equal(rsend(s.client, "all", 3, 0), 3);
 	close_at_once(s.client);
 	fake_wire_release(fake_wire_qp(0));
@@ -92,11 +91,10 @@ static void nonblocking_close_does_not_wait_for_data(void **state)
 	close_rest(&s);
 }
 
-static void nonblocking_close_does_not_wait_for_control_messages(void **state)
+SOCKET_TEST(nonblocking_close_does_not_wait_for_control_messages)
 {
 	struct sockets s = stopped(true);
 
-	(void)state;
 	assert_int_equal(rsend(s.client, "all", 3, 0), 3);
 	use_up_controls(s.client);
 	close_at_once(s.client);
@@ -109,12 +107,11 @@ static void nonblocking_close_does_not_wait_for_control_messages(void **state)
 }
 
 /* Both ends have ended their direction before what this end has sent arrives. */
-static void data_arrives_after_both_have_shut(void **state)
+SOCKET_TEST(data_arrives_after_both_have_shut)
 {
 	struct sockets s = stopped(true);
 	char byte;
 
-	(void)state;
 	assert_int_equal(rsend(s.client, "all", 3, 0), 3);
 	shut_at_once(s.client, SHUT_WR);
 	shut_at_once(s.server, SHUT_WR);
@@ -129,11 +126,10 @@ static void data_arrives_after_both_have_shut(void **state)
 	close_rest(&s);
 }
 
-static void shutdown_does_not_wait_for_control_messages(void **state)
+SOCKET_TEST(shutdown_does_not_wait_for_control_messages)
 {
 	int nonblock;
 
-	(void)state;
 	for (nonblock = 0; nonblock < 2; nonblock++) {
 		struct sockets s = stopped(nonblock);
 		struct pollfd pfd = { .fd = s.server, .events = POLLIN };
@@ -152,11 +148,10 @@ static void shutdown_does_not_wait_for_control_messages(void **state)
 }
 
 /* What rshutdown() could not send is a part of what rclose() sends. */
-static void close_after_a_shutdown_that_waits(void **state)
+SOCKET_TEST(close_after_a_shutdown_that_waits)
 {
 	struct sockets s = stopped(true);
 
-	(void)state;
 	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
 	use_up_controls(s.client);
 	shut_at_once(s.client, SHUT_WR);
@@ -169,11 +164,10 @@ static void close_after_a_shutdown_that_waits(void **state)
 	close_rest(&s);
 }
 
-static void close_waits_as_long_as_linger_says(void **state)
+SOCKET_TEST(close_waits_as_long_as_linger_says)
 {
 	int nonblock, full;
 
-	(void)state;
 	for (nonblock = 0; nonblock < 2; nonblock++) {
 		for (full = 0; full < 2; full++) {
 			struct sockets s = stopped(nonblock);
@@ -196,11 +190,10 @@ static void close_waits_as_long_as_linger_says(void **state)
 	}
 }
 
-static void linger_of_no_time_aborts(void **state)
+SOCKET_TEST(linger_of_no_time_aborts)
 {
 	int nonblock;
 
-	(void)state;
 	for (nonblock = 0; nonblock < 2; nonblock++) {
 		struct sockets s = stopped(nonblock);
 
@@ -252,12 +245,11 @@ static void expect_end_of_receiver(pthread_t thread)
 }
 
 /* A thread that sleeps in a call returns, however the other one closes. */
-static void receiver_returns_from_any_close(void **state)
+SOCKET_TEST(receiver_returns_from_any_close)
 {
 	static const int seconds[] = { 0, 1 };
 	unsigned int i, nonblock;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(seconds); i++) {
 		for (nonblock = 0; nonblock < 2; nonblock++) {
 			struct sockets s = stopped(false);
@@ -275,12 +267,11 @@ static void receiver_returns_from_any_close(void **state)
 	}
 }
 
-static void receiver_returns_from_a_shutdown_when_the_peer_goes_on(void **state)
+SOCKET_TEST(receiver_returns_from_a_shutdown_when_the_peer_goes_on)
 {
 	struct sockets s = stopped(false);
 	pthread_t thread = start_receiver(&s.client);
 
-	(void)state;
 	use_up_controls(s.client);
 	shut_at_once(s.client, SHUT_RD);
 	fake_wire_release(fake_wire_qp(0));
@@ -289,11 +280,10 @@ static void receiver_returns_from_a_shutdown_when_the_peer_goes_on(void **state)
 }
 
 /* The request gets lost, so the connect takes its time. */
-static void close_does_not_wait_for_a_connect(void **state)
+SOCKET_TEST(close_does_not_wait_for_a_connect)
 {
 	int nonblock;
 
-	(void)state;
 	for (nonblock = 0; nonblock < 2; nonblock++) {
 		int fd = new_socket();
 		pthread_t thread;
@@ -313,14 +303,13 @@ static void close_does_not_wait_for_a_connect(void **state)
 }
 
 /* The end of a process waits for its service thread; a child of fork() has none. */
-static void child_does_not_wait_for_what_its_parent_sends(void **state)
+SOCKET_TEST(child_does_not_wait_for_what_its_parent_sends)
 {
 	struct sockets s = stopped(true);
 	long long began;
 	int status = -1;
 	pid_t child;
 
-	(void)state;
 	assert_int_equal(rsend(s.client, "all", 3, 0), 3);
 	close_at_once(s.client);
 	began = now_ms();
@@ -339,21 +328,4 @@ static void child_does_not_wait_for_what_its_parent_sends(void **state)
 	close_rest(&s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SOCKET_TEST(nonblocking_close_does_not_wait_for_data),
-		SOCKET_TEST(nonblocking_close_does_not_wait_for_control_messages),
-		SOCKET_TEST(data_arrives_after_both_have_shut),
-		SOCKET_TEST(shutdown_does_not_wait_for_control_messages),
-		SOCKET_TEST(close_after_a_shutdown_that_waits),
-		SOCKET_TEST(close_waits_as_long_as_linger_says),
-		SOCKET_TEST(linger_of_no_time_aborts),
-		SOCKET_TEST(receiver_returns_from_any_close),
-		SOCKET_TEST(receiver_returns_from_a_shutdown_when_the_peer_goes_on),
-		SOCKET_TEST(close_does_not_wait_for_a_connect),
-		SOCKET_TEST(child_does_not_wait_for_what_its_parent_sends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

@@ -53,14 +53,13 @@ static void allow_descriptors(void)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-static void hundreds_of_threads_have_a_socket_each(void **state)
+SOCKET_TEST(hundreds_of_threads_have_a_socket_each)
 {
 	static int clients[MANY], servers[MANY];
 	static pthread_t threads[2 * MANY];
 	int64_t began = rcl_now_ns();
 	int listener, i;
 
-	(void)state;
 	allow_descriptors();
 	listener = new_listener(make_small);
 	for (i = 0; i < MANY; i++) {
@@ -116,7 +115,7 @@ static void read_up(int fd)
  * One thread waits for room, with a time limit, and one for data. Either may take the event that
  * tells of the room.
  */
-static void event_for_another_thread_is_not_lost(void **state)
+SOCKET_TEST(event_for_another_thread_is_not_lost)
 {
 	struct sockets s = { .listener = new_listener(NULL), .client = new_socket() };
 	struct timeval limit = { .tv_sec = SECONDS };
@@ -124,7 +123,6 @@ static void event_for_another_thread_is_not_lost(void **state)
 	void *sent, *polled;
 	int i;
 
-	(void)state;
 	/* It waits for its own sends, and not for the peer. */
 	set_int(s.client, SOL_SOCKET, SO_SNDBUF, 2048);
 	assert_int_equal(rconnect(s.client, addr4(HERE, PORT), sizeof(struct sockaddr_in)), 0);
@@ -147,12 +145,4 @@ static void event_for_another_thread_is_not_lost(void **state)
 	close_all(&s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SOCKET_TEST(hundreds_of_threads_have_a_socket_each),
-		SOCKET_TEST(event_for_another_thread_is_not_lost),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

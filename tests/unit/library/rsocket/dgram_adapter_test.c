@@ -20,12 +20,11 @@ static void device_goes(unsigned int cmd)
 }
 
 /* The id of an address that could not be set up is destroyed with the socket locked. */
-static void failed_local_meets_removal(void **state)
+SOCKET_TEST(failed_local_meets_removal)
 {
 	union rcl_inet addr;
 	int fd = bound_dgram(AF_INET, &addr), i;
 
-	(void)state;
 	/* The next free handle: that of the local address. */
 	for (i = 1; fake_id_alive((__u32)i); i++)
 		;
@@ -51,7 +50,7 @@ static struct rcl_local *local_of(int fd)
 }
 
 /* The kernel says EPOLLERR for the channel of an adapter that is gone, for ever. */
-static void removed_adapter_ends_no_wait(void **state)
+SOCKET_TEST(removed_adapter_ends_no_wait)
 {
 	struct dgrams s = met_dgrams(AF_INET);
 	struct rcl_local *local = local_of(s.a);
@@ -60,7 +59,6 @@ static void removed_adapter_ends_no_wait(void **state)
 	struct timeval tv = { .tv_usec = 100000 };
 	char byte;
 
-	(void)state;
 	fake_post_type(RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, handle_of(local->id), 0);
 	alarm(HUNG_S);
 	assert_int_equal(rpoll(&pfd, 1, -1), 1);
@@ -98,13 +96,12 @@ static void set_poll(const struct dgrams *s, int (*poll)(struct ibv_cq *cq, int 
 	rcl_sock_put(b);
 }
 
-static void failed_cq_of_full_queue(void **state)
+SOCKET_TEST(failed_cq_of_full_queue)
 {
 	struct dgrams s = met_dgrams(AF_INET);
 	struct rcl_local *local = local_of(s.a);
 	uint32_t i;
 
-	(void)state;
 	fake_wire_hold(local->id->qp);
 	for (i = 0; i < local->sq_size; i++)
 		assert_int_equal(rsendto(s.a, "x", 1, MSG_DONTWAIT, &s.b_addr.sa, s.len), 1);
@@ -116,7 +113,7 @@ static void failed_cq_of_full_queue(void **state)
 }
 
 /* Addresses whose adapter is gone do not use up the places of others. */
-static void adapter_is_removed_often(void **state)
+SOCKET_TEST(adapter_is_removed_often)
 {
 	union rcl_inet addr;
 	int fd = bound_dgram(AF_INET, &addr);
@@ -124,7 +121,6 @@ static void adapter_is_removed_often(void **state)
 	unsigned int i;
 	char byte;
 
-	(void)state;
 	for (i = 0; i < RCL_LOCALS_MOST + 4; i++) {
 		assert_int_equal(rsendto(fd, "x", 1, 0, addr4(LOOPBACK, 9),
 					 sizeof(struct sockaddr_in)), 1);
@@ -153,7 +149,7 @@ static int count_resolves(void)
 	return count;
 }
 
-static void failing_adapter_is_tried_once_a_second(void **state)
+SOCKET_TEST(failing_adapter_is_tried_once_a_second)
 {
 	union rcl_inet addr, udp_addr = loopback(AF_INET);
 	int fd, udp = socket(AF_INET, SOCK_DGRAM, 0), i;
@@ -162,7 +158,6 @@ static void failing_adapter_is_tried_once_a_second(void **state)
 	size_t len;
 	int before;
 
-	(void)state;
 	/* The service thread is not there yet. */
 	fake.on_call = no_adapter;
 	fd = bound_dgram(AF_INET, &addr);
@@ -180,15 +175,4 @@ static void failing_adapter_is_tried_once_a_second(void **state)
 	assert_int_equal(rclose(fd), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SOCKET_TEST(failed_local_meets_removal),
-		SOCKET_TEST(removed_adapter_ends_no_wait),
-		SOCKET_TEST(failed_cq_of_full_queue),
-		SOCKET_TEST(adapter_is_removed_often),
-		SOCKET_TEST(failing_adapter_is_tried_once_a_second),
-	};
-
-	return cmocka_run_group_tests_name("rsocket_dgram_adapter", tests, NULL, NULL);
-}
+RUN

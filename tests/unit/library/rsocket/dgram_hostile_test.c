@@ -67,7 +67,7 @@ static size_t valid(uint8_t *wire, const struct hostile *h)
 	return rcl_udp_pack(wire, &(struct rcl_udp_header){ RCL_UDP_DATA, QPN }, &h->udp_addr);
 }
 
-static void formats_are_those_of_the_wire(void **state)
+SOCKET_TEST(formats_are_those_of_the_wire)
 {
 	static const uint8_t udp4[] = {
 		0x55, 0x55, 0x55, 0x55, 4, 7, 16, 0, 0, 0x12, 0x34, 0x56, 127, 0, 0, 1,
@@ -80,7 +80,6 @@ static void formats_are_those_of_the_wire(void **state)
 	union rcl_inet addr = loopback(AF_INET), addr6 = loopback(AF_INET6);
 	uint8_t wire[RCL_UDP_HEADER_MOST];
 
-	(void)state;
 	addr.sin.sin_port = htons(7471);
 	addr6.sin6.sin6_port = htons(7471);
 	addr6.sin6.sin6_flowinfo = htonl(9);
@@ -132,26 +131,23 @@ static void headers_on_udp_are_checked(int family)
 	end(&h);
 }
 
-static void headers_of_ipv4_on_udp_are_checked(void **state)
+SOCKET_TEST(headers_of_ipv4_on_udp_are_checked)
 {
-	(void)state;
 	headers_on_udp_are_checked(AF_INET);
 }
 
-static void headers_of_ipv6_on_udp_are_checked(void **state)
+SOCKET_TEST(headers_of_ipv6_on_udp_are_checked)
 {
-	(void)state;
 	headers_on_udp_are_checked(AF_INET6);
 }
 
-static void numbers_of_no_queue_pair_are_refused(void **state)
+SOCKET_TEST(numbers_of_no_queue_pair_are_refused)
 {
 	static const uint32_t numbers[] = { 0, 1, 0xffffff };
 	struct hostile h = begin(AF_INET);
 	uint8_t wire[64];
 	size_t i;
 
-	(void)state;
 	valid(wire, &h);
 	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
 		uint32_t number = htonl(numbers[i]);
@@ -165,13 +161,12 @@ static void numbers_of_no_queue_pair_are_refused(void **state)
 }
 
 /* Its upper eight bits and the address are not looked at. */
-static void reserved_fields_are_ignored(void **state)
+SOCKET_TEST(reserved_fields_are_ignored)
 {
 	struct hostile h = begin(AF_INET);
 	uint8_t wire[64];
 	size_t len = valid(wire, &h);
 
-	(void)state;
 	wire[7] = 0xff;
 	wire[8] = 0xff;
 	memset(wire + 12, 0xff, 4);
@@ -182,14 +177,13 @@ static void reserved_fields_are_ignored(void **state)
 	end(&h);
 }
 
-static void control_has_no_data_and_no_answer(void **state)
+SOCKET_TEST(control_has_no_data_and_no_answer)
 {
 	struct hostile h = begin(AF_INET);
 	struct rcl_udp_header header = { RCL_UDP_CONTROL, QPN };
 	uint8_t wire[64];
 	size_t len = rcl_udp_pack(wire, &header, &h.udp_addr);
 
-	(void)state;
 	send_udp(&h, wire, len + 8);
 	assert_int_equal(answer(&h), 0);
 	expect_nothing(h.fd);
@@ -197,12 +191,11 @@ static void control_has_no_data_and_no_answer(void **state)
 	end(&h);
 }
 
-static void too_long_datagram_is_dropped(void **state)
+SOCKET_TEST(too_long_datagram_is_dropped)
 {
 	struct hostile h = begin(AF_INET);
 	uint8_t wire[4096] = { 0 };
 
-	(void)state;
 	valid(wire, &h);
 	send_udp(&h, wire, RCL_SLOT_LEN + RCL_UDP_HEADER_MOST + 1);
 	send_udp(&h, wire, sizeof(wire));
@@ -212,14 +205,13 @@ static void too_long_datagram_is_dropped(void **state)
 }
 
 /* A number that changes with each datagram keeps the way unknown, and takes no memory. */
-static void changing_numbers_are_bounded(void **state)
+SOCKET_TEST(changing_numbers_are_bounded)
 {
 	struct hostile h = begin(AF_INET);
 	struct rcl_udp_header header = { .op = RCL_UDP_CONTROL };
 	uint8_t wire[64];
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < 300; i++) {
 		header.qpn = QPN + i;
 		send_udp(&h, wire, rcl_udp_pack(wire, &header, &h.udp_addr));
@@ -231,13 +223,12 @@ static void changing_numbers_are_bounded(void **state)
 }
 
 /* A peer that tells another number is another one: the way to the first one is not used again. */
-static void changed_number_ends_the_way(void **state)
+SOCKET_TEST(changed_number_ends_the_way)
 {
 	struct hostile h = begin(AF_INET);
 	struct rcl_udp_header header = { RCL_UDP_CONTROL, QPN };
 	uint8_t wire[64];
 
-	(void)state;
 	send_udp(&h, wire, rcl_udp_pack(wire, &header, &h.udp_addr));
 	wait_for_way(h.fd);
 	SET_FAKE(addr_event, FAKE_NO_EVENT);
@@ -259,14 +250,13 @@ static void expect_counts(int fd, unsigned int peers, unsigned int resolves)
 	rcl_sock_put(sock);
 }
 
-static void table_of_peers_is_bounded(void **state)
+SOCKET_TEST(table_of_peers_is_bounded)
 {
 	struct hostile h = begin(AF_INET);
 	uint8_t wire[64];
 	size_t len = valid(wire, &h);
 	int i;
 
-	(void)state;
 	/* No way is resolved, so that all remain under way as long as they may. */
 	SET_FAKE(addr_event, FAKE_NO_EVENT);
 	for (i = 0; i < PEERS; i++) {
@@ -345,7 +335,7 @@ static void messages_are_checked(int family, const uint8_t *wire, uint32_t len)
 	flush_service();
 }
 
-static void headers_on_queue_pairs_are_checked(void **state)
+SOCKET_TEST(headers_on_queue_pairs_are_checked)
 {
 	static const uint8_t wires[][26] = {
 		{ 4, 7, 1, 1 }, { 4, 9, 1, 1 }, { 4, 24, 1, 1 }, { 4, 0 }, { 4, 255 },
@@ -354,16 +344,14 @@ static void headers_on_queue_pairs_are_checked(void **state)
 	};
 	size_t i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(wires); i++)
 		messages_are_checked(AF_INET, wires[i], sizeof(wires[i]));
 }
 
-static void short_messages_are_dropped(void **state)
+SOCKET_TEST(short_messages_are_dropped)
 {
 	static const uint8_t ipv4[8] = { 4, 8, 1, 1 }, ipv6[24] = { 6, 24, 1, 1 };
 
-	(void)state;
 	messages_are_checked(AF_INET, ipv4, 0);
 	messages_are_checked(AF_INET, ipv4, 1);
 	messages_are_checked(AF_INET, ipv4, 7);
@@ -381,7 +369,7 @@ static void *receive_one(void *arg)
 }
 
 /* A thread waits since before there was a queue pair. */
-static void new_queue_pair_is_waited_for(void **state)
+SOCKET_TEST(new_queue_pair_is_waited_for)
 {
 	struct hostile h = begin(AF_INET);
 	struct rcl_udp_header header = { RCL_UDP_CONTROL, QPN };
@@ -390,7 +378,6 @@ static void new_queue_pair_is_waited_for(void **state)
 	uint8_t wire[64];
 	size_t len;
 
-	(void)state;
 	pair_add_qp(&ud);
 	assert_int_equal(pthread_create(&thread, NULL, receive_one, &h.fd), 0);
 	usleep(50000);
@@ -406,7 +393,7 @@ static void new_queue_pair_is_waited_for(void **state)
 }
 
 /* Librdmacm tells port 0 if its socket was not bound before it sent. */
-static void missing_port_is_that_of_the_queue_pair(void **state)
+SOCKET_TEST(missing_port_is_that_of_the_queue_pair)
 {
 	struct hostile h = begin(AF_INET);
 	struct endpoint ud = open_ud();
@@ -415,7 +402,6 @@ static void missing_port_is_that_of_the_queue_pair(void **state)
 	uint8_t wire[32];
 	uint32_t qpn;
 
-	(void)state;
 	pair_add_qp(&ud);
 	header.qpn = ud.id->qp->qp_num;
 	send_udp(&h, wire, rcl_udp_pack(wire, &header, &h.udp_addr));
@@ -433,33 +419,11 @@ static void missing_port_is_that_of_the_queue_pair(void **state)
 }
 
 /* A program with sockets of IPv4 has no room for the addresses of others. */
-static void ipv6_is_not_for_ipv4(void **state)
+SOCKET_TEST(ipv6_is_not_for_ipv4)
 {
 	static const uint8_t ipv6[24] = { 6, 24, 1, 1 };
 
-	(void)state;
 	messages_are_checked(AF_INET, ipv6, 24);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SOCKET_TEST(formats_are_those_of_the_wire),
-		SOCKET_TEST(headers_of_ipv4_on_udp_are_checked),
-		SOCKET_TEST(headers_of_ipv6_on_udp_are_checked),
-		SOCKET_TEST(numbers_of_no_queue_pair_are_refused),
-		SOCKET_TEST(reserved_fields_are_ignored),
-		SOCKET_TEST(control_has_no_data_and_no_answer),
-		SOCKET_TEST(too_long_datagram_is_dropped),
-		SOCKET_TEST(changing_numbers_are_bounded),
-		SOCKET_TEST(table_of_peers_is_bounded),
-		SOCKET_TEST(headers_on_queue_pairs_are_checked),
-		SOCKET_TEST(short_messages_are_dropped),
-		SOCKET_TEST(changed_number_ends_the_way),
-		SOCKET_TEST(new_queue_pair_is_waited_for),
-		SOCKET_TEST(missing_port_is_that_of_the_queue_pair),
-		SOCKET_TEST(ipv6_is_not_for_ipv4),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

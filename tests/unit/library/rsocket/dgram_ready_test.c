@@ -35,7 +35,7 @@ static pthread_t start(struct later *later)
 }
 
 /* The first datagram comes by UDP, the others by the queue pair, which did not exist before. */
-static void waiting_calls_are_woken(void **state)
+SOCKET_TEST(waiting_calls_are_woken)
 {
 	struct dgrams s = two_dgrams(AF_INET);
 	struct later later = { s.a, &s.b_addr, "send" };
@@ -45,7 +45,6 @@ static void waiting_calls_are_woken(void **state)
 	char byte;
 	int i;
 
-	(void)state;
 	for (i = 0; i < 6; i++) {
 		thread = start(&later);
 		if (i % 3 == 0) {
@@ -75,13 +74,12 @@ static void *receive_some(void *arg)
 	return NULL;
 }
 
-static void receivers_beside_each_other_are_woken(void **state)
+SOCKET_TEST(receivers_beside_each_other_are_woken)
 {
 	struct dgrams s = met_dgrams(AF_INET);
 	pthread_t threads[2];
 	int i;
 
-	(void)state;
 	for (i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, receive_some, &s.b), 0);
 	/* Few are under way at a time, so that none is lost. */
@@ -96,7 +94,7 @@ static void receivers_beside_each_other_are_woken(void **state)
 	close_two(&s);
 }
 
-static void timeouts_end_calls(void **state)
+SOCKET_TEST(timeouts_end_calls)
 {
 	struct dgrams s = met_dgrams(AF_INET);
 	struct pollfd pfd = { .fd = s.b, .events = POLLIN };
@@ -104,7 +102,6 @@ static void timeouts_end_calls(void **state)
 	long long began = now_ms();
 	char byte;
 
-	(void)state;
 	assert_int_equal(rpoll(&pfd, 1, 50), 0);
 	assert_true(now_ms() - began >= 49);
 	assert_int_equal(rsetsockopt(s.b, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time)), 0);
@@ -116,14 +113,13 @@ static void timeouts_end_calls(void **state)
 	close_two(&s);
 }
 
-static void shutdown_and_close_end_a_wait(void **state)
+SOCKET_TEST(shutdown_and_close_end_a_wait)
 {
 	struct dgrams s = met_dgrams(AF_INET);
 	struct later shut = { s.a, NULL, "shutdown" }, end = { s.b, NULL, "close" };
 	pthread_t thread = start(&shut);
 	char byte;
 
-	(void)state;
 	assert_int_equal(rrecv(s.a, &byte, 1, 0), 0);
 	pthread_join(thread, NULL);
 	thread = start(&end);
@@ -185,15 +181,13 @@ static void repoll_tells(bool met)
 	assert_int_equal(rclose(edge), 0);
 }
 
-static void repoll_tells_datagrams_of_udp(void **state)
+SOCKET_TEST(repoll_tells_datagrams_of_udp)
 {
-	(void)state;
 	repoll_tells(false);
 }
 
-static void repoll_tells_datagrams_of_queue_pairs(void **state)
+SOCKET_TEST(repoll_tells_datagrams_of_queue_pairs)
 {
-	(void)state;
 	repoll_tells(true);
 }
 
@@ -209,13 +203,12 @@ static void *call_once(void *arg)
 }
 
 /* Calls without a pause do not keep the socket from the service thread, whose part the test has. */
-static void calls_give_way_to_the_service_thread(void **state)
+SOCKET_TEST(calls_give_way_to_the_service_thread)
 {
 	struct dgrams s = two_dgrams(AF_INET);
 	struct rcl_dgram *d = rcl_dgram_of(rcl_sock_get(s.b));
 	pthread_t thread;
 
-	(void)state;
 	pthread_mutex_lock(&d->gate);
 	atomic_store(&d->served, true);
 	atomic_store(&returned, false);
@@ -239,13 +232,12 @@ static long long cpu_ms(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
-static void waiting_uses_no_time(void **state)
+SOCKET_TEST(waiting_uses_no_time)
 {
 	struct dgrams s = met_dgrams(AF_INET);
 	struct pollfd pfd = { .fd = s.b, .events = POLLIN };
 	long long before = cpu_ms();
 
-	(void)state;
 	assert_int_equal(rpoll(&pfd, 1, 300), 0);
 	assert_true(cpu_ms() - before < 100);
 	close_two(&s);
@@ -258,32 +250,16 @@ static void *poll_forever(void *arg)
 	return (void *)(intptr_t)rpoll(&pfd, 1, -1);
 }
 
-static void rpoll_ends_with_the_socket(void **state)
+SOCKET_TEST(rpoll_ends_with_the_socket)
 {
 	union rcl_inet addr;
 	int fd = bound_dgram(AF_INET, &addr);
 	pthread_t thread;
 
-	(void)state;
 	pthread_create(&thread, NULL, poll_forever, &fd);
 	usleep(20000);
 	assert_int_equal(rclose(fd), 0);
 	pthread_join(thread, NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SOCKET_TEST(waiting_calls_are_woken),
-		SOCKET_TEST(receivers_beside_each_other_are_woken),
-		SOCKET_TEST(timeouts_end_calls),
-		SOCKET_TEST(shutdown_and_close_end_a_wait),
-		SOCKET_TEST(repoll_tells_datagrams_of_udp),
-		SOCKET_TEST(repoll_tells_datagrams_of_queue_pairs),
-		SOCKET_TEST(calls_give_way_to_the_service_thread),
-		SOCKET_TEST(waiting_uses_no_time),
-		SOCKET_TEST(rpoll_ends_with_the_socket),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

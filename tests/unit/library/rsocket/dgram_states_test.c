@@ -4,25 +4,23 @@
 
 #include "dgrams.h"
 
-static void only_udp_is_a_datagram_protocol(void **state)
+SOCKET_TEST(only_udp_is_a_datagram_protocol)
 {
 	int fd = rsocket(AF_INET, SOCK_DGRAM, IPPROTO_UDP);
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(rclose(fd), 0);
 	assert_fails(ENOTSUP, rsocket(AF_INET, SOCK_DGRAM, IPPROTO_TCP));
 	assert_fails(EAFNOSUPPORT, rsocket(AF_IB, SOCK_DGRAM, 0));
 }
 
-static void fresh_socket_has_no_peer(void **state)
+SOCKET_TEST(fresh_socket_has_no_peer)
 {
 	int fd = new_dgram(AF_INET);
 	struct sockaddr_in name;
 	socklen_t len = sizeof(name);
 	char byte;
 
-	(void)state;
 	assert_fails(EINVAL, rrecv(fd, &byte, 1, 0));
 	assert_fails(EDESTADDRREQ, rsend(fd, "x", 1, 0));
 	assert_fails(EOPNOTSUPP, rsendto(fd, "x", 1, MSG_OOB, addr4(LOOPBACK, 9), 16));
@@ -49,14 +47,13 @@ static in_port_t told_port(int fd)
 	return port;
 }
 
-static void socket_without_a_port_gets_one(void **state)
+SOCKET_TEST(socket_without_a_port_gets_one)
 {
 	union rcl_inet b_addr, a_addr = loopback(AF_INET);
 	int a = new_dgram(AF_INET), b = bound_dgram(AF_INET, &b_addr);
 	union rcl_inet name;
 	socklen_t len = sizeof(name);
 
-	(void)state;
 	send_dgram(a, "x", 1, &b_addr);
 	assert_int_equal(rgetsockname(a, &name.sa, &len), 0);
 	a_addr.sin.sin_port = name.sin.sin_port;
@@ -80,14 +77,13 @@ static void bind_again(struct dgrams *s)
 	assert_int_equal(rbind(s->b, &s->b_addr.sa, s->len), 0);
 }
 
-static void connected_socket_has_one_peer(void **state)
+SOCKET_TEST(connected_socket_has_one_peer)
 {
 	struct dgrams s = two_dgrams(AF_INET);
 	union rcl_inet c_addr, name;
 	int c = bound_dgram(AF_INET, &c_addr);
 	socklen_t len = sizeof(name);
 
-	(void)state;
 	bind_again(&s);
 	assert_int_equal(rconnect(s.b, &s.a_addr.sa, s.len), 0);
 	assert_int_equal(rgetpeername(s.b, &name.sa, &len), 0);
@@ -112,14 +108,13 @@ static void connected_socket_has_one_peer(void **state)
 }
 
 /* A socket of IPv6 that has those of IPv4, too, as mapped addresses. */
-static void mapped_addresses_are_those_of_ipv4(void **state)
+SOCKET_TEST(mapped_addresses_are_those_of_ipv4)
 {
 	union rcl_inet any = { .sin6.sin6_family = AF_INET6 }, a_addr, b_addr, mapped, name;
 	int a = bound_dgram(AF_INET, &a_addr), b = new_dgram(AF_INET6);
 	socklen_t len = sizeof(name);
 	char buf[8];
 
-	(void)state;
 	assert_int_equal(rbind(b, &any.sa, sizeof(any.sin6)), 0);
 	assert_int_equal(rgetsockname(b, &name.sa, &len), 0);
 	b_addr = loopback(AF_INET);
@@ -140,12 +135,11 @@ static void mapped_addresses_are_those_of_ipv4(void **state)
 	assert_int_equal(rclose(b), 0);
 }
 
-static void shut_directions_end(void **state)
+SOCKET_TEST(shut_directions_end)
 {
 	struct dgrams s = met_dgrams(AF_INET);
 	char byte;
 
-	(void)state;
 	send_dgram(s.a, "x", 1, &s.b_addr);
 	assert_fails(EINVAL, rshutdown(s.b, 7));
 	assert_int_equal(ready(s.b, POLLIN), POLLIN);
@@ -161,12 +155,11 @@ static void shut_directions_end(void **state)
 }
 
 /* With librdmacm it is not an error, so programs start in any order. */
-static void missing_peer_is_no_error(void **state)
+SOCKET_TEST(missing_peer_is_no_error)
 {
 	struct dgrams s = two_dgrams(AF_INET);
 	int i;
 
-	(void)state;
 	assert_int_equal(rconnect(s.a, &s.b_addr.sa, s.len), 0);
 	assert_int_equal(rclose(s.b), 0);
 	flush_service();
@@ -191,12 +184,11 @@ static long long cpu_ms(void)
 }
 
 /* Errors that the program has asked for, and cannot read, do not keep the service thread busy. */
-static void queued_errors_use_no_time(void **state)
+SOCKET_TEST(queued_errors_use_no_time)
 {
 	struct dgrams s = two_dgrams(AF_INET);
 	long long before;
 
-	(void)state;
 	set_int(s.a, IPPROTO_IP, IP_RECVERR, 1);
 	assert_int_equal(rclose(s.b), 0);
 	flush_service();
@@ -216,12 +208,11 @@ static uint32_t first_local(int fd)
 	return handle;
 }
 
-static void removed_adapter_is_enodev_once(void **state)
+SOCKET_TEST(removed_adapter_is_enodev_once)
 {
 	struct dgrams s = met_dgrams(AF_INET);
 	struct pollfd pfd = { .fd = s.a, .events = POLLIN };
 
-	(void)state;
 	fake_post_type(RDMA_CM_ALT_EVENT_DEVICE_REMOVAL, first_local(s.a), 0);
 	assert_int_equal(rpoll(&pfd, 1, 2000), 1);
 	assert_int_equal(pfd.revents, POLLIN | POLLERR);
@@ -235,12 +226,11 @@ static void removed_adapter_is_enodev_once(void **state)
 }
 
 /* A peer whose port is used again has another queue pair. */
-static void restarted_peer_is_found(void **state)
+SOCKET_TEST(restarted_peer_is_found)
 {
 	struct dgrams s = met_dgrams(AF_INET);
 	char buf[8];
 
-	(void)state;
 	bind_again(&s);
 	usleep(1100000);
 	send_dgram(s.a, "asks", 4, &s.b_addr);
@@ -256,14 +246,13 @@ static void restarted_peer_is_found(void **state)
 }
 
 /* While ways are being resolved, the service thread serves all others, and data goes by UDP. */
-static void slow_destination_holds_up_nobody(void **state)
+SOCKET_TEST(slow_destination_holds_up_nobody)
 {
 	struct dgrams s = two_dgrams(AF_INET);
 	struct sockets streams;
 	char byte;
 	int i;
 
-	(void)state;
 	SET_FAKE(addr_event, FAKE_NO_EVENT);
 	for (i = 0; i < 3; i++) {
 		send_dgram(s.a, &i, sizeof(i), &s.b_addr);
@@ -280,12 +269,11 @@ static void slow_destination_holds_up_nobody(void **state)
 }
 
 /* The next datagram by UDP tries again, but not before a second is over. */
-static void failed_resolution_is_tried_again(void **state)
+SOCKET_TEST(failed_resolution_is_tried_again)
 {
 	struct dgrams s = two_dgrams(AF_INET);
 	int i;
 
-	(void)state;
 	SET_FAKE(route_event, RDMA_CM_ALT_EVENT_ROUTE_ERROR);
 	SET_FAKE(status, -ETIMEDOUT);
 	/* Each end tries it once. */
@@ -306,12 +294,11 @@ static void failed_resolution_is_tried_again(void **state)
 	close_two(&s);
 }
 
-static void address_without_an_adapter_is_an_error(void **state)
+SOCKET_TEST(address_without_an_adapter_is_an_error)
 {
 	union rcl_inet addr;
 	int fd = bound_dgram(AF_INET, &addr);
 
-	(void)state;
 	SET_FAKE(fail[FAKE(RESOLVE)], ENODEV);
 	assert_fails(ENODEV, rconnect(fd, addr4(LOOPBACK, 9), sizeof(struct sockaddr_in)));
 	assert_fails(EDESTADDRREQ, rsend(fd, "x", 1, 0));
@@ -322,12 +309,11 @@ static void address_without_an_adapter_is_an_error(void **state)
 }
 
 /* Each call of libibverbs fails once. */
-static void failures_leave_nothing(void **state)
+SOCKET_TEST(failures_leave_nothing)
 {
 	union rcl_inet addr;
 	int fd = bound_dgram(AF_INET, &addr), n, ret;
 
-	(void)state;
 	for (n = 1; n < 50; n++) {
 		fake_verbs.fail_at = fake_verbs.steps + n;
 		fake_verbs.fail_errno = ENOMEM;
@@ -344,11 +330,10 @@ static void failures_leave_nothing(void **state)
 	assert_int_equal(rclose(fd), 0);
 }
 
-static void sizes_are_those_of_the_buffers(void **state)
+SOCKET_TEST(sizes_are_those_of_the_buffers)
 {
 	int fd = new_dgram(AF_INET);
 
-	(void)state;
 	set_int(fd, SOL_SOCKET, SO_RCVBUF, 8192);
 	set_int(fd, SOL_RDMA, RDMA_SQSIZE, 4);
 	assert_int_equal(rbind(fd, addr4(LOOPBACK, 0), sizeof(struct sockaddr_in)), 0);
@@ -359,11 +344,10 @@ static void sizes_are_those_of_the_buffers(void **state)
 	assert_int_equal(rclose(fd), 0);
 }
 
-static void options_are_those_of_udp(void **state)
+SOCKET_TEST(options_are_those_of_udp)
 {
 	int fd = new_dgram(AF_INET), on = 1;
 
-	(void)state;
 	set_int(fd, IPPROTO_IP, IP_TOS, 32);
 	assert_int_equal(get_int(fd, IPPROTO_IP, IP_TOS), 32);
 	set_int(fd, IPPROTO_IP, IP_TTL, 5);
@@ -381,26 +365,4 @@ static void options_are_those_of_udp(void **state)
 	assert_int_equal(rclose(fd), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SOCKET_TEST(only_udp_is_a_datagram_protocol),
-		SOCKET_TEST(fresh_socket_has_no_peer),
-		SOCKET_TEST(socket_without_a_port_gets_one),
-		SOCKET_TEST(connected_socket_has_one_peer),
-		SOCKET_TEST(mapped_addresses_are_those_of_ipv4),
-		SOCKET_TEST(shut_directions_end),
-		SOCKET_TEST(missing_peer_is_no_error),
-		SOCKET_TEST(queued_errors_use_no_time),
-		SOCKET_TEST(removed_adapter_is_enodev_once),
-		SOCKET_TEST(restarted_peer_is_found),
-		SOCKET_TEST(slow_destination_holds_up_nobody),
-		SOCKET_TEST(failed_resolution_is_tried_again),
-		SOCKET_TEST(address_without_an_adapter_is_an_error),
-		SOCKET_TEST(failures_leave_nothing),
-		SOCKET_TEST(sizes_are_those_of_the_buffers),
-		SOCKET_TEST(options_are_those_of_udp),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

@@ -23,23 +23,20 @@ static void datagrams_arrive(int family)
 	close_two(&s);
 }
 
-static void datagrams_arrive_by_ipv4(void **state)
+SOCKET_TEST(datagrams_arrive_by_ipv4)
 {
-	(void)state;
 	datagrams_arrive(AF_INET);
 }
 
-static void datagrams_arrive_by_ipv6(void **state)
+SOCKET_TEST(datagrams_arrive_by_ipv6)
 {
-	(void)state;
 	datagrams_arrive(AF_INET6);
 }
 
-static void empty_datagram_arrives(void **state)
+SOCKET_TEST(empty_datagram_arrives)
 {
 	struct dgrams s = two_dgrams(AF_INET);
 
-	(void)state;
 	send_dgram(s.a, "", 0, &s.b_addr);
 	expect_dgram(s.b, "", 0, &s.a_addr);
 	wait_for_way(s.a);
@@ -67,26 +64,23 @@ static void longest_datagram_arrives(int family, size_t most)
 	close_two(&s);
 }
 
-static void longest_datagram_of_ipv4_arrives(void **state)
+SOCKET_TEST(longest_datagram_of_ipv4_arrives)
 {
-	(void)state;
 	longest_datagram_arrives(AF_INET, MOST4);
 }
 
-static void longest_datagram_of_ipv6_arrives(void **state)
+SOCKET_TEST(longest_datagram_of_ipv6_arrives)
 {
-	(void)state;
 	longest_datagram_arrives(AF_INET6, MOST6);
 }
 
 /* A queue pair sends no more than one packet. */
-static void datagram_beyond_the_path_mtu_goes_by_udp(void **state)
+SOCKET_TEST(datagram_beyond_the_path_mtu_goes_by_udp)
 {
 	struct ibv_path_data *path = (void *)&fake.route.path[0];
 	uint8_t data[MOST4] = { 0 };
 	struct dgrams s;
 
-	(void)state;
 	path->path.mtu = IBV_MTU_256 | 2 << 6;
 	s = met_dgrams(AF_INET);
 	fake_wire_hold(fake_wire_qp(0));
@@ -99,14 +93,13 @@ static void datagram_beyond_the_path_mtu_goes_by_udp(void **state)
 	close_two(&s);
 }
 
-static void short_buffer_gets_the_begin(void **state)
+SOCKET_TEST(short_buffer_gets_the_begin)
 {
 	struct dgrams s = met_dgrams(AF_INET);
 	char buf[4] = "";
 	struct iovec iov = { buf, 3 };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	(void)state;
 	send_dgram(s.a, "abcdef", 6, &s.b_addr);
 	send_dgram(s.a, "xyz", 3, &s.b_addr);
 	assert_int_equal(rrecv(s.b, buf, 2, MSG_PEEK | MSG_TRUNC), 6);
@@ -120,12 +113,11 @@ static void short_buffer_gets_the_begin(void **state)
 	close_two(&s);
 }
 
-static void peeked_datagram_stays(void **state)
+SOCKET_TEST(peeked_datagram_stays)
 {
 	struct dgrams s = met_dgrams(AF_INET);
 	char buf[8];
 
-	(void)state;
 	send_dgram(s.a, "abcd", 4, &s.b_addr);
 	assert_int_equal(rrecv(s.b, buf, sizeof(buf), MSG_PEEK), 4);
 	assert_memory_equal(buf, "abcd", 4);
@@ -134,7 +126,7 @@ static void peeked_datagram_stays(void **state)
 	close_two(&s);
 }
 
-static void vectors_are_one_datagram(void **state)
+SOCKET_TEST(vectors_are_one_datagram)
 {
 	struct dgrams s = met_dgrams(AF_INET);
 	char one[3], two[5];
@@ -145,7 +137,6 @@ static void vectors_are_one_datagram(void **state)
 		.msg_name = &s.b_addr, .msg_namelen = s.len, .msg_iov = out, .msg_iovlen = 4,
 	};
 
-	(void)state;
 	assert_int_equal(rsendmsg(s.a, &msg, 0), 7);
 	msg = (struct msghdr){
 		.msg_name = &name, .msg_namelen = sizeof(name), .msg_iov = in, .msg_iovlen = 2,
@@ -188,25 +179,22 @@ static void full_socket_drops(bool by_udp)
 	close_two(&s);
 }
 
-static void full_queue_pair_drops(void **state)
+SOCKET_TEST(full_queue_pair_drops)
 {
-	(void)state;
 	full_socket_drops(false);
 }
 
-static void full_udp_queue_drops(void **state)
+SOCKET_TEST(full_udp_queue_drops)
 {
-	(void)state;
 	full_socket_drops(true);
 }
 
-static void sends_wait_for_room(void **state)
+SOCKET_TEST(sends_wait_for_room)
 {
 	struct dgrams s = met_dgrams(AF_INET);
 	uint8_t data[100] = { 0 };
 	int i;
 
-	(void)state;
 	fake_wire_hold(fake_wire_qp(0));
 	for (i = 0; i < SLOTS; i++)
 		send_dgram(s.a, data, sizeof(data), &s.b_addr);
@@ -231,14 +219,13 @@ static void *release_later(void *arg)
 	return NULL;
 }
 
-static void waiting_send_goes_on(void **state)
+SOCKET_TEST(waiting_send_goes_on)
 {
 	struct dgrams s = met_dgrams(AF_INET);
 	struct release release = { fake_wire_qp(0) };
 	pthread_t thread;
 	int i;
 
-	(void)state;
 	fake_wire_hold(release.qp);
 	for (i = 0; i < SLOTS; i++)
 		send_dgram(s.a, "x", 1, &s.b_addr);
@@ -248,14 +235,13 @@ static void waiting_send_goes_on(void **state)
 	close_two(&s);
 }
 
-static void close_waits_for_sends(void **state)
+SOCKET_TEST(close_waits_for_sends)
 {
 	struct dgrams s = met_dgrams(AF_INET);
 	struct release release = { fake_wire_qp(0) };
 	pthread_t thread;
 	uint8_t data[500] = { 0 };
 
-	(void)state;
 	fake_wire_hold(release.qp);
 	send_dgram(s.a, data, sizeof(data), &s.b_addr);
 	assert_int_equal(pthread_create(&thread, NULL, release_later, &release), 0);
@@ -266,11 +252,10 @@ static void close_waits_for_sends(void **state)
 }
 
 /* An adapter that does not go on holds up rclose() for a second. */
-static void close_does_not_wait_for_ever(void **state)
+SOCKET_TEST(close_does_not_wait_for_ever)
 {
 	struct dgrams s = met_dgrams(AF_INET);
 
-	(void)state;
 	fake_wire_hold(fake_wire_qp(0));
 	send_dgram(s.a, "x", 1, &s.b_addr);
 	close_two(&s);
@@ -298,7 +283,7 @@ static void *send_many(void *arg)
 }
 
 /* Each datagram has one value; some are lost, as nobody holds back the senders. */
-static void sends_of_threads_arrive_whole(void **state)
+SOCKET_TEST(sends_of_threads_arrive_whole)
 {
 	struct dgrams s = met_dgrams(AF_INET);
 	struct sender senders[2] = { { &s, 0 }, { &s, 100 } };
@@ -308,7 +293,6 @@ static void sends_of_threads_arrive_whole(void **state)
 	ssize_t len, i;
 	int got = 0;
 
-	(void)state;
 	rsetsockopt(s.b, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
 	for (i = 0; i < 2; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, send_many, &senders[i]), 0);
@@ -325,36 +309,12 @@ static void sends_of_threads_arrive_whole(void **state)
 }
 
 /* The kernel would cut or join datagrams that have a header in front. */
-static void options_of_udp_are_refused(void **state)
+SOCKET_TEST(options_of_udp_are_refused)
 {
 	int fd = new_dgram(AF_INET), size = 40;
 
-	(void)state;
 	assert_fails(ENOPROTOOPT, rsetsockopt(fd, IPPROTO_UDP, UDP_CORK, &size, sizeof(size)));
 	assert_int_equal(rclose(fd), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SOCKET_TEST(datagrams_arrive_by_ipv4),
-		SOCKET_TEST(datagrams_arrive_by_ipv6),
-		SOCKET_TEST(empty_datagram_arrives),
-		SOCKET_TEST(longest_datagram_of_ipv4_arrives),
-		SOCKET_TEST(longest_datagram_of_ipv6_arrives),
-		SOCKET_TEST(datagram_beyond_the_path_mtu_goes_by_udp),
-		SOCKET_TEST(short_buffer_gets_the_begin),
-		SOCKET_TEST(peeked_datagram_stays),
-		SOCKET_TEST(vectors_are_one_datagram),
-		SOCKET_TEST(full_queue_pair_drops),
-		SOCKET_TEST(full_udp_queue_drops),
-		SOCKET_TEST(sends_wait_for_room),
-		SOCKET_TEST(waiting_send_goes_on),
-		SOCKET_TEST(close_waits_for_sends),
-		SOCKET_TEST(close_does_not_wait_for_ever),
-		SOCKET_TEST(sends_of_threads_arrive_whole),
-		SOCKET_TEST(options_of_udp_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

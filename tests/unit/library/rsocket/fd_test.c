@@ -22,14 +22,13 @@ static int new_repoll_with(int fd)
 }
 
 /* A repoll in poll(2), rpoll() or another epoll is readable as long as it has something to tell. */
-static void repoll_can_be_polled(void **state)
+SOCKET_TEST(repoll_can_be_polled)
 {
 	struct sockets s = connected();
 	int epfd = new_repoll_with(s.server), i;
 	struct epoll_event events[4];
 	char byte;
 
-	(void)state;
 	assert_false(is_readable(epfd));
 	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
 	for (i = 0; i < 3; i++) {
@@ -44,11 +43,10 @@ static void repoll_can_be_polled(void **state)
 	close_all(&s);
 }
 
-static void listener_can_be_polled(void **state)
+SOCKET_TEST(listener_can_be_polled)
 {
 	struct sockets s = { .listener = new_listener(NULL), .client = new_socket() };
 
-	(void)state;
 	assert_false(is_readable(s.listener));
 	assert_int_equal(rconnect(s.client, addr4(HERE, PORT), sizeof(struct sockaddr_in)), 0);
 	flush_service();
@@ -69,11 +67,10 @@ static int count_fds(void)
 }
 
 /* The next one with its number ends it: at most one is left behind. */
-static void repolls_that_are_closed_with_close_are_not_left(void **state)
+SOCKET_TEST(repolls_that_are_closed_with_close_are_not_left)
 {
 	int before = 0, i;
 
-	(void)state;
 	for (i = 0; i < 10; i++) {
 		assert_int_equal(close(repoll_create(0)), 0);
 		if (!i)
@@ -83,13 +80,12 @@ static void repolls_that_are_closed_with_close_are_not_left(void **state)
 	assert_int_equal(rclose(repoll_create(0)), 0);
 }
 
-static void peer_of_a_socket_that_is_closed_with_close_learns_it(void **state)
+SOCKET_TEST(peer_of_a_socket_that_is_closed_with_close_learns_it)
 {
 	struct sockets s = connected();
 	char byte;
 	int fd;
 
-	(void)state;
 	assert_int_equal(close(s.client), 0);
 	assert_int_equal(ready(s.server, POLLIN), 0);
 	fd = new_socket();
@@ -99,11 +95,10 @@ static void peer_of_a_socket_that_is_closed_with_close_learns_it(void **state)
 }
 
 /* A program that does not keep to rclose(): raccept() gives it the number of the listener. */
-static void accepted_socket_may_get_the_number_of_its_listener(void **state)
+SOCKET_TEST(accepted_socket_may_get_the_number_of_its_listener)
 {
 	struct sockets s = { .listener = new_listener(NULL), .client = new_socket() };
 
-	(void)state;
 	assert_int_equal(rconnect(s.client, addr4(HERE, PORT), sizeof(struct sockaddr_in)), 0);
 	flush_service();
 	assert_int_equal(close(s.listener), 0);
@@ -115,12 +110,11 @@ static void accepted_socket_may_get_the_number_of_its_listener(void **state)
 }
 
 /* The repoll has the listener, which is in the call. */
-static void accept_gets_number_of_lost_repoll(void **state)
+SOCKET_TEST(accept_gets_number_of_lost_repoll)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	int epfd = repoll_create(0), listener = new_listener(NULL), client = new_socket(), server;
 
-	(void)state;
 	assert_int_equal(repoll_ctl(epfd, EPOLL_CTL_ADD, listener, &event), 0);
 	assert_int_equal(rconnect(client, addr4(HERE, PORT), sizeof(struct sockaddr_in)), 0);
 	assert_int_equal(repoll_wait(epfd, &event, 1, 1000), 1);
@@ -132,16 +126,4 @@ static void accept_gets_number_of_lost_repoll(void **state)
 	assert_int_equal(rclose(listener), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SOCKET_TEST(repoll_can_be_polled),
-		SOCKET_TEST(listener_can_be_polled),
-		SOCKET_TEST(repolls_that_are_closed_with_close_are_not_left),
-		SOCKET_TEST(peer_of_a_socket_that_is_closed_with_close_learns_it),
-		SOCKET_TEST(accepted_socket_may_get_the_number_of_its_listener),
-		SOCKET_TEST(accept_gets_number_of_lost_repoll),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

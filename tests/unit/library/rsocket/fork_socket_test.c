@@ -54,11 +54,10 @@ static int close_in_child(struct sockets *s)
 	return 0;
 }
 
-static void child_may_close_its_copies(void **state)
+SOCKET_TEST(child_may_close_its_copies)
 {
 	struct sockets s = connected();
 
-	(void)state;
 	talk(&s);
 	in_child(close_in_child, &s);
 	talk(&s);
@@ -86,11 +85,10 @@ static int use_in_child(struct sockets *s)
 	return !fails(repoll_ctl(epfd, EPOLL_CTL_ADD, s->server, &event)) || rclose(epfd);
 }
 
-static void child_cannot_use_its_copies(void **state)
+SOCKET_TEST(child_cannot_use_its_copies)
 {
 	struct sockets s = connected();
 
-	(void)state;
 	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
 	in_child(use_in_child, &s);
 	assert_int_equal(ready(s.server, POLLIN), POLLIN);
@@ -105,11 +103,10 @@ static int make_in_child(struct sockets *s)
 	return fd < 0 || rfcntl(fd, F_GETFL) != O_RDWR || rclose(fd);
 }
 
-static void child_has_sockets_of_its_own(void **state)
+SOCKET_TEST(child_has_sockets_of_its_own)
 {
 	struct sockets s = connected();
 
-	(void)state;
 	in_child(make_in_child, &s);
 	talk(&s);
 	close_all(&s);
@@ -123,14 +120,13 @@ static void *receive(void *arg)
 }
 
 /* The locks of sockets may be held by threads that the child does not have. */
-static void child_of_busy_threads_does_not_wait(void **state)
+SOCKET_TEST(child_of_busy_threads_does_not_wait)
 {
 	struct sockets s = connected();
 	pthread_t thread;
 	void *ret;
 	int i;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, receive, &s.server), 0);
 	for (i = 0; i < 5; i++)
 		in_child(close_in_child, &s);
@@ -155,24 +151,22 @@ static int poll_number_of_parent(struct sockets *s)
 	return repoll_ctl(epfd, EPOLL_CTL_ADD, pfd.fd, &event) ? 2 : 0;
 }
 
-static void child_may_use_a_number_again(void **state)
+SOCKET_TEST(child_may_use_a_number_again)
 {
 	struct sockets s = connected();
 
-	(void)state;
 	in_child(poll_number_of_parent, &s);
 	close_all(&s);
 }
 
 /* A child that lives on has closed its copy of a datagram socket. */
-static void child_does_not_keep_the_port(void **state)
+SOCKET_TEST(child_does_not_keep_the_port)
 {
 	union rcl_inet addr;
 	int fd = bound_dgram(AF_INET, &addr), again, ret, status, done = eventfd(0, 0);
 	pid_t child = fork();
 	eventfd_t value;
 
-	(void)state;
 	if (!child) {
 		eventfd_write(done, rclose(fd) ? 2 : 1);
 		for (;;)
@@ -191,16 +185,4 @@ static void child_does_not_keep_the_port(void **state)
 	assert_int_equal(ret, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SOCKET_TEST(child_may_close_its_copies),
-		SOCKET_TEST(child_cannot_use_its_copies),
-		SOCKET_TEST(child_has_sockets_of_its_own),
-		SOCKET_TEST(child_of_busy_threads_does_not_wait),
-		SOCKET_TEST(child_may_use_a_number_again),
-		SOCKET_TEST(child_does_not_keep_the_port),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

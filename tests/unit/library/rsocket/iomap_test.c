@@ -13,12 +13,11 @@ static void tell(const struct sockets *s)
 	assert_int_equal(rrecv(s->client, &byte, 1, 0), 1);
 }
 
-static void mapped_memory_is_written_to(void **state)
+SOCKET_TEST(mapped_memory_is_written_to)
 {
 	struct sockets s = connected_as(make_small);
 	uint8_t memory[3000] = { 0 }, data[3000];
 
-	(void)state;
 	fill_pattern(data, 0, sizeof(data));
 	assert_int_equal(riomap(s.server, memory, sizeof(memory), PROT_WRITE, 0, 1000), 1000);
 	/* The client is not told yet. */
@@ -34,13 +33,12 @@ static void mapped_memory_is_written_to(void **state)
 	close_all(&s);
 }
 
-static void offset_may_be_the_address(void **state)
+SOCKET_TEST(offset_may_be_the_address)
 {
 	struct sockets s = connected_as(make_small);
 	uint8_t memory[100] = { 0 };
 	off_t offset;
 
-	(void)state;
 	offset = riomap(s.server, memory, sizeof(memory), PROT_WRITE, 0, -1);
 	assert_true(offset == (off_t)(uintptr_t)memory);
 	tell(&s);
@@ -50,12 +48,11 @@ static void offset_may_be_the_address(void **state)
 }
 
 /* A write over the border of two mappings goes on in the second one. */
-static void mappings_may_be_neighbours(void **state)
+SOCKET_TEST(mappings_may_be_neighbours)
 {
 	struct sockets s = connected_as(make_small);
 	uint8_t memory[2][50] = { { 0 } }, data[100];
 
-	(void)state;
 	fill_pattern(data, 0, sizeof(data));
 	assert_int_equal(riomap(s.server, memory[0], 50, PROT_WRITE, 0, 0), 0);
 	assert_int_equal(riomap(s.server, memory[1], 50, PROT_WRITE, 0, 50), 50);
@@ -66,13 +63,12 @@ static void mappings_may_be_neighbours(void **state)
 	close_all(&s);
 }
 
-static void table_of_the_peer_is_a_limit(void **state)
+SOCKET_TEST(table_of_the_peer_is_a_limit)
 {
 	struct sockets s = connected_as(make_small);
 	uint8_t memory[5][8];
 	int i;
 
-	(void)state;
 	for (i = 0; i < 4; i++)
 		assert_int_equal(riomap(s.server, memory[i], 8, PROT_WRITE, 0, i * 8), i * 8);
 	assert_fails(ENOMEM, riomap(s.server, memory[4], 8, PROT_WRITE, 0, 32));
@@ -88,13 +84,12 @@ static void table_of_the_peer_is_a_limit(void **state)
 }
 
 /* Many mappings, one after the other: they take no credits for good. */
-static void mappings_do_not_use_up_the_connection(void **state)
+SOCKET_TEST(mappings_do_not_use_up_the_connection)
 {
 	struct sockets s = connected_as(make_small);
 	uint8_t memory[8];
 	int i;
 
-	(void)state;
 	for (i = 0; i < 100; i++) {
 		assert_int_equal(riomap(s.server, memory, 8, PROT_WRITE, 0, 0), 0);
 		tell(&s);
@@ -103,13 +98,12 @@ static void mappings_do_not_use_up_the_connection(void **state)
 	close_all(&s);
 }
 
-static void wrong_arguments_are_einval(void **state)
+SOCKET_TEST(wrong_arguments_are_einval)
 {
 	struct sockets s = connected_as(make_small);
 	int fd = new_socket();
 	uint8_t memory[8];
 
-	(void)state;
 	assert_fails(EINVAL, riomap(s.server, memory, 8, PROT_EXEC, 0, 0));
 	assert_fails(EINVAL, riomap(s.server, memory, 0, PROT_WRITE, 0, 0));
 	assert_fails(EINVAL, riomap(fd, memory, 8, PROT_WRITE, 0, 0));
@@ -118,16 +112,4 @@ static void wrong_arguments_are_einval(void **state)
 	close_all(&s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SOCKET_TEST(mapped_memory_is_written_to),
-		SOCKET_TEST(offset_may_be_the_address),
-		SOCKET_TEST(mappings_may_be_neighbours),
-		SOCKET_TEST(table_of_the_peer_is_a_limit),
-		SOCKET_TEST(mappings_do_not_use_up_the_connection),
-		SOCKET_TEST(wrong_arguments_are_einval),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

@@ -47,12 +47,11 @@ static void speak(struct endpoint *end)
 	pair_send(end, 3, 16, sizeof(msg));
 }
 
-static void accepted_end_sends_when_the_peer_has(void **state)
+SOCKET_TEST(accepted_end_sends_when_the_peer_has)
 {
 	struct endpoint peer = silent_peer();
 	int listener, server;
 
-	(void)state;
 	pair_use_iwarp();
 	listener = new_listener(NULL);
 	connect_peer(&peer);
@@ -72,12 +71,11 @@ static void accepted_end_sends_when_the_peer_has(void **state)
 }
 
 /* It has no more receives than it gives credits, and no RNR retry saves the connection. */
-static void receives_of_the_peer_suffice_for_control_messages(void **state)
+SOCKET_TEST(receives_of_the_peer_suffice_for_control_messages)
 {
 	struct endpoint peer = silent_peer();
 	int listener, server, sent = 0;
 
-	(void)state;
 	pair_use_iwarp();
 	listener = new_listener(NULL);
 	connect_peer(&peer);
@@ -127,9 +125,8 @@ static void end_while_receiving(int (*end)(int fd))
 	alarm(0);
 }
 
-static void accepted_end_is_closed_without_waiting_for_the_peer(void **state)
+SOCKET_TEST(accepted_end_is_closed_without_waiting_for_the_peer)
 {
-	(void)state;
 	end_while_receiving(rclose);
 }
 
@@ -138,20 +135,9 @@ static int shut_reading(int fd)
 	return rshutdown(fd, SHUT_RD);
 }
 
-static void accepted_end_stops_reading_without_sending(void **state)
+SOCKET_TEST(accepted_end_stops_reading_without_sending)
 {
-	(void)state;
 	end_while_receiving(shut_reading);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SOCKET_TEST(accepted_end_sends_when_the_peer_has),
-		SOCKET_TEST(receives_of_the_peer_suffice_for_control_messages),
-		SOCKET_TEST(accepted_end_is_closed_without_waiting_for_the_peer),
-		SOCKET_TEST(accepted_end_stops_reading_without_sending),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

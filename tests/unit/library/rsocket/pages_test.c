@@ -35,23 +35,21 @@ static void *put(struct rcl_pages *pages)
 	return start;
 }
 
-static void pages_are_used_again(void **state)
+PLAIN_TEST(pages_are_used_again)
 {
 	struct rcl_pages pages = get(LEN);
 	void *start = put(&pages);
 
-	(void)state;
 	assert_true(is_mapped(start));
 	pages = get(LEN);
 	assert_ptr_equal(pages.start, start);
 	put(&pages);
 }
 
-static void lengths_are_whole_pages(void **state)
+PLAIN_TEST(lengths_are_whole_pages)
 {
 	struct rcl_pages pages = get(1), more;
 
-	(void)state;
 	assert_int_equal(pages.len, sysconf(_SC_PAGESIZE));
 	more = get(pages.len + 1);
 	assert_int_equal(more.len, 2 * pages.len);
@@ -59,12 +57,11 @@ static void lengths_are_whole_pages(void **state)
 	put(&more);
 }
 
-static void other_lengths_are_not_mixed(void **state)
+PLAIN_TEST(other_lengths_are_not_mixed)
 {
 	struct rcl_pages pages = get(LEN), more;
 	void *start = put(&pages);
 
-	(void)state;
 	more = get(2 * LEN);
 	assert_ptr_not_equal(more.start, start);
 	assert_int_equal(more.len, 2 * LEN);
@@ -72,13 +69,12 @@ static void other_lengths_are_not_mixed(void **state)
 }
 
 /* What is kept is bounded: 4 MiB in all, and no more than that for one. */
-static void more_than_the_limit_is_freed(void **state)
+PLAIN_TEST(more_than_the_limit_is_freed)
 {
 	struct rcl_pages pages[64], large = get(8 << 20);
 	unsigned int i, mapped = 0;
 	void *starts[64];
 
-	(void)state;
 	assert_false(is_mapped(put(&large)));
 	for (i = 0; i < 64; i++)
 		pages[i] = get(LEN);
@@ -89,14 +85,13 @@ static void more_than_the_limit_is_freed(void **state)
 	assert_in_range(mapped, 16, 32);
 }
 
-static void child_does_not_use_pages_of_its_parent(void **state)
+PLAIN_TEST(child_does_not_use_pages_of_its_parent)
 {
 	struct rcl_pages kept = get(LEN), used = get(LEN), own;
 	void *start = put(&kept);
 	int status;
 	pid_t pid = fork();
 
-	(void)state;
 	if (!pid) {
 		bool bad = is_mapped(start) || is_mapped(put(&used));
 
@@ -113,11 +108,10 @@ static void child_does_not_use_pages_of_its_parent(void **state)
 	put(&own);
 }
 
-static void no_memory_is_an_error(void **state)
+PLAIN_TEST(no_memory_is_an_error)
 {
 	struct rcl_pages pages;
 
-	(void)state;
 	assert_int_equal(rcl_pages_get(&pages, SIZE_MAX / 16 * 15), -ENOMEM);
 	assert_null(pages.start);
 	rcl_pages_put(&pages);
@@ -165,11 +159,10 @@ static void leave_dirty_pages(void)
  * A connection does not go by entries that the peer of a former one has written. On iWARP a message
  * of credits does not tell whether there is an entry.
  */
-static void table_of_a_new_connection_is_empty(void **state)
+SOCKET_TEST(table_of_a_new_connection_is_empty)
 {
 	struct sockets s;
 
-	(void)state;
 	pair_use_iwarp();
 	leave_dirty_pages();
 	s = connected();
@@ -178,13 +171,12 @@ static void table_of_a_new_connection_is_empty(void **state)
 	close_all(&s);
 }
 
-static void long_waits_end_spinning(void **state)
+PLAIN_TEST(long_waits_end_spinning)
 {
 	int64_t most = rcl_rsocket_conf()->polling_us * 1000LL;
 	struct rcl_spin spin = { 0 };
 	int i;
 
-	(void)state;
 	assert_true(most > 0);
 	assert_int_equal(rcl_spin_ns(&spin), most);
 	rcl_spin_learn(&spin, most + 1);
@@ -196,18 +188,4 @@ static void long_waits_end_spinning(void **state)
 	assert_int_equal(rcl_spin_ns(&spin), most);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pages_are_used_again),
-		cmocka_unit_test(lengths_are_whole_pages),
-		cmocka_unit_test(other_lengths_are_not_mixed),
-		cmocka_unit_test(more_than_the_limit_is_freed),
-		cmocka_unit_test(child_does_not_use_pages_of_its_parent),
-		cmocka_unit_test(no_memory_is_an_error),
-		cmocka_unit_test(long_waits_end_spinning),
-		SOCKET_TEST(table_of_a_new_connection_is_empty),
-	};
-
-	return cmocka_run_group_tests_name("rsocket_pages", tests, NULL, NULL);
-}
+RUN

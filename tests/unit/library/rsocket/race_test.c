@@ -26,7 +26,7 @@ static void *add_to_repoll(void *arg)
 }
 
 /* repoll_ctl() has found the socket, and waits for its lock while rclose() is in front of it. */
-static void socket_is_closed_while_it_is_added_to_a_repoll(void **state)
+SOCKET_TEST(socket_is_closed_while_it_is_added_to_a_repoll)
 {
 	struct sockets s = connected();
 	struct adder adder = { .epfd = repoll_create(0), .fd = s.client };
@@ -34,7 +34,6 @@ static void socket_is_closed_while_it_is_added_to_a_repoll(void **state)
 	struct epoll_event event;
 	pthread_t thread;
 
-	(void)state;
 	pthread_mutex_lock(&sock->lock);
 	assert_int_equal(pthread_create(&thread, NULL, add_to_repoll, &adder), 0);
 	while (refs_of(sock) < 3)
@@ -93,7 +92,7 @@ static void let_service_go(struct stop *stop)
 }
 
 /* The request is in the queue of the listener when rclose() comes, and is read after it. */
-static void request_is_read_after_the_listener_is_closed(void **state)
+SOCKET_TEST(request_is_read_after_the_listener_is_closed)
 {
 	int listener = new_listener(NULL), client = new_socket();
 	struct rcl_sock *sock = rcl_sock_get(listener);
@@ -101,7 +100,6 @@ static void request_is_read_after_the_listener_is_closed(void **state)
 	pthread_t thread;
 	void *result;
 
-	(void)state;
 	stop_service(&stop);
 	assert_int_equal(pthread_create(&thread, NULL, connect_one, &client), 0);
 	wait_for_request();
@@ -132,7 +130,7 @@ static void *make_noise(void *arg)
 	return NULL;
 }
 
-static void poll_that_is_woken_for_nothing_is_not_early(void **state)
+SOCKET_TEST(poll_that_is_woken_for_nothing_is_not_early)
 {
 	struct sockets s = connected();
 	struct pollfd pfd = { .fd = s.client, .events = POLLIN };
@@ -142,7 +140,6 @@ static void poll_that_is_woken_for_nothing_is_not_early(void **state)
 	long long began;
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(repoll_ctl(epfd, EPOLL_CTL_ADD, s.client, &event), 0);
 	assert_int_equal(pthread_create(&thread, NULL, make_noise, &noise), 0);
 	began = now_ms();
@@ -157,13 +154,4 @@ static void poll_that_is_woken_for_nothing_is_not_early(void **state)
 	close_all(&s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SOCKET_TEST(socket_is_closed_while_it_is_added_to_a_repoll),
-		SOCKET_TEST(request_is_read_after_the_listener_is_closed),
-		SOCKET_TEST(poll_that_is_woken_for_nothing_is_not_early),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

@@ -6,11 +6,10 @@
 
 #define MANY 200
 
-static void new_connection_may_be_written_to(void **state)
+SOCKET_TEST(new_connection_may_be_written_to)
 {
 	struct sockets s = connected();
 
-	(void)state;
 	assert_int_equal(ready(s.client, POLLIN | POLLOUT), POLLOUT);
 	assert_int_equal(ready(s.listener, POLLIN | POLLOUT), 0);
 	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
@@ -18,13 +17,12 @@ static void new_connection_may_be_written_to(void **state)
 	close_all(&s);
 }
 
-static void timeout_lasts_as_long_as_it_says(void **state)
+SOCKET_TEST(timeout_lasts_as_long_as_it_says)
 {
 	struct sockets s = connected();
 	struct pollfd pfd = { .fd = s.server, .events = POLLIN };
 	long long began = now_ms();
 
-	(void)state;
 	assert_int_equal(rpoll(&pfd, 1, 100), 0);
 	assert_true(now_ms() - began >= 99);
 	close_all(&s);
@@ -60,14 +58,13 @@ static pthread_t start(struct later *later)
 	return thread;
 }
 
-static void waiting_poll_is_woken(void **state)
+SOCKET_TEST(waiting_poll_is_woken)
 {
 	struct sockets s = connected();
 	struct later later = { s.client, "send" };
 	struct pollfd pfd = { .fd = s.server, .events = POLLIN };
 	pthread_t thread = start(&later);
 
-	(void)state;
 	assert_int_equal(rpoll(&pfd, 1, -1), 1);
 	assert_int_equal(pfd.revents, POLLIN);
 	pthread_join(thread, NULL);
@@ -75,7 +72,7 @@ static void waiting_poll_is_woken(void **state)
 }
 
 /* One thread receives, another one waits for the same socket: neither misses what is for it. */
-static void poll_beside_a_receiver_is_woken(void **state)
+SOCKET_TEST(poll_beside_a_receiver_is_woken)
 {
 	struct sockets s = connected();
 	struct later later = { s.client, "send" };
@@ -84,7 +81,6 @@ static void poll_beside_a_receiver_is_woken(void **state)
 	char byte;
 	int i;
 
-	(void)state;
 	for (i = 0; i < 20; i++) {
 		thread = start(&later);
 		assert_int_equal(rrecv(s.server, &byte, 1, 0), 1);
@@ -97,14 +93,13 @@ static void poll_beside_a_receiver_is_woken(void **state)
 	close_all(&s);
 }
 
-static void poller_of_a_listener_is_woken_at_once(void **state)
+SOCKET_TEST(poller_of_a_listener_is_woken_at_once)
 {
 	int listener = new_listener(NULL), client = new_socket(), server;
 	struct later later = { client, "connect" };
 	struct pollfd pfd = { .fd = listener, .events = POLLIN };
 	pthread_t thread = start(&later);
 
-	(void)state;
 	assert_int_equal(rpoll(&pfd, 1, -1), 1);
 	assert_int_equal(pfd.revents, POLLIN);
 	server = raccept(listener, NULL, NULL);
@@ -115,7 +110,7 @@ static void poller_of_a_listener_is_woken_at_once(void **state)
 	assert_int_equal(rclose(listener), 0);
 }
 
-static void other_descriptors_are_polled_too(void **state)
+SOCKET_TEST(other_descriptors_are_polled_too)
 {
 	struct sockets s = connected();
 	struct pollfd pfd[3] = { { .fd = s.server, .events = POLLIN } };
@@ -123,7 +118,6 @@ static void other_descriptors_are_polled_too(void **state)
 	pthread_t thread;
 	int pipes[2];
 
-	(void)state;
 	assert_int_equal(pipe(pipes), 0);
 	pfd[1] = (struct pollfd){ .fd = pipes[0], .events = POLLIN };
 	pfd[2] = (struct pollfd){ .fd = -1, .events = POLLIN };
@@ -138,13 +132,12 @@ static void other_descriptors_are_polled_too(void **state)
 	close_all(&s);
 }
 
-static void sets_of_select_are_those_of_poll(void **state)
+SOCKET_TEST(sets_of_select_are_those_of_poll)
 {
 	struct sockets s = connected();
 	struct timeval none = { 0 };
 	fd_set reads, writes;
 
-	(void)state;
 	FD_ZERO(&reads);
 	FD_ZERO(&writes);
 	FD_SET(s.server, &reads);
@@ -167,7 +160,7 @@ static void add(int epfd, int fd, uint32_t events)
 	assert_int_equal(repoll_ctl(epfd, EPOLL_CTL_ADD, fd, &event), 0);
 }
 
-static void level_is_told_as_long_as_it_is_true(void **state)
+SOCKET_TEST(level_is_told_as_long_as_it_is_true)
 {
 	struct sockets s = connected();
 	int epfd = repoll_create(0);
@@ -175,7 +168,6 @@ static void level_is_told_as_long_as_it_is_true(void **state)
 	char byte;
 	int i;
 
-	(void)state;
 	assert_true(epfd >= 0);
 	add(epfd, s.server, EPOLLIN);
 	assert_int_equal(wait_one(epfd, &event, 0), 0);
@@ -191,13 +183,12 @@ static void level_is_told_as_long_as_it_is_true(void **state)
 	close_all(&s);
 }
 
-static void edge_is_told_once(void **state)
+SOCKET_TEST(edge_is_told_once)
 {
 	struct sockets s = connected();
 	int epfd = repoll_create(EPOLL_CLOEXEC);
 	struct epoll_event event;
 
-	(void)state;
 	add(epfd, s.server, EPOLLIN | EPOLLET);
 	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
 	assert_int_equal(wait_one(epfd, &event, -1), 1);
@@ -209,13 +200,12 @@ static void edge_is_told_once(void **state)
 	close_all(&s);
 }
 
-static void oneshot_is_told_again_after_a_change(void **state)
+SOCKET_TEST(oneshot_is_told_again_after_a_change)
 {
 	struct sockets s = connected();
 	int epfd = repoll_create(0);
 	struct epoll_event event;
 
-	(void)state;
 	add(epfd, s.client, EPOLLOUT | EPOLLONESHOT);
 	assert_int_equal(wait_one(epfd, &event, -1), 1);
 	assert_int_equal(wait_one(epfd, &event, 1), 0);
@@ -227,12 +217,11 @@ static void oneshot_is_told_again_after_a_change(void **state)
 	close_all(&s);
 }
 
-static void waiting_repoll_is_woken(void **state)
+SOCKET_TEST(waiting_repoll_is_woken)
 {
 	static const char *const actions[] = { "send", "close" };
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(actions); i++) {
 		struct sockets s = connected();
 		int epfd = repoll_create(0);
@@ -252,13 +241,12 @@ static void waiting_repoll_is_woken(void **state)
 	}
 }
 
-static void closed_socket_leaves_its_repoll(void **state)
+SOCKET_TEST(closed_socket_leaves_its_repoll)
 {
 	struct sockets s = connected();
 	int epfd = repoll_create(0);
 	struct epoll_event event;
 
-	(void)state;
 	add(epfd, s.client, EPOLLOUT);
 	assert_int_equal(rclose(s.client), 0);
 	assert_int_equal(wait_one(epfd, &event, 0), 0);
@@ -272,13 +260,12 @@ static void closed_socket_leaves_its_repoll(void **state)
 	close_all(&s);
 }
 
-static void wrong_operations_are_errors(void **state)
+SOCKET_TEST(wrong_operations_are_errors)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	struct sockets s = connected();
 	int epfd = repoll_create(0);
 
-	(void)state;
 	assert_fails(EINVAL, repoll_create(~0));
 	add(epfd, s.server, EPOLLIN);
 	assert_fails(EEXIST, repoll_ctl(epfd, EPOLL_CTL_ADD, s.server, &event));
@@ -297,13 +284,12 @@ static void wrong_operations_are_errors(void **state)
 	close_all(&s);
 }
 
-static void plain_descriptors_and_sockets_share_a_repoll(void **state)
+SOCKET_TEST(plain_descriptors_and_sockets_share_a_repoll)
 {
 	struct sockets s = connected();
 	int epfd = repoll_create(0), pipes[2];
 	struct epoll_event events[4];
 
-	(void)state;
 	assert_int_equal(pipe(pipes), 0);
 	add(epfd, pipes[0], EPOLLIN);
 	add(epfd, s.server, EPOLLIN);
@@ -317,12 +303,11 @@ static void plain_descriptors_and_sockets_share_a_repoll(void **state)
 	close_all(&s);
 }
 
-static void many_listeners_are_in_one_repoll(void **state)
+SOCKET_TEST(many_listeners_are_in_one_repoll)
 {
 	int epfd = repoll_create(0), fds[MANY], i;
 	struct epoll_event event;
 
-	(void)state;
 	for (i = 0; i < MANY; i++) {
 		fds[i] = new_socket();
 		add(epfd, fds[i], EPOLLIN);
@@ -335,25 +320,4 @@ static void many_listeners_are_in_one_repoll(void **state)
 	assert_int_equal(rclose(epfd), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SOCKET_TEST(new_connection_may_be_written_to),
-		SOCKET_TEST(timeout_lasts_as_long_as_it_says),
-		SOCKET_TEST(waiting_poll_is_woken),
-		SOCKET_TEST(poll_beside_a_receiver_is_woken),
-		SOCKET_TEST(poller_of_a_listener_is_woken_at_once),
-		SOCKET_TEST(other_descriptors_are_polled_too),
-		SOCKET_TEST(sets_of_select_are_those_of_poll),
-		SOCKET_TEST(level_is_told_as_long_as_it_is_true),
-		SOCKET_TEST(edge_is_told_once),
-		SOCKET_TEST(oneshot_is_told_again_after_a_change),
-		SOCKET_TEST(waiting_repoll_is_woken),
-		SOCKET_TEST(closed_socket_leaves_its_repoll),
-		SOCKET_TEST(wrong_operations_are_errors),
-		SOCKET_TEST(plain_descriptors_and_sockets_share_a_repoll),
-		SOCKET_TEST(many_listeners_are_in_one_repoll),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

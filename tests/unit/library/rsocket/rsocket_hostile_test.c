@@ -18,11 +18,10 @@ static void expect_end(struct sockets *s)
 	close_all(s);
 }
 
-static void data_beyond_the_announced_range_ends_the_connection(void **state)
+SOCKET_TEST(data_beyond_the_announced_range_ends_the_connection)
 {
 	struct sockets s = connected();
 
-	(void)state;
 	assert_int_equal(fake_wire_inject_imm(client_qp(), rcl_msg(RCL_MSG_DATA, RCL_MSG_MAX)),
 			 IBV_WC_SUCCESS);
 	expect_end(&s);
@@ -44,22 +43,20 @@ static void say_less(struct fake_message *message, void *arg)
 	message->imm_data = htonl(rcl_msg(RCL_MSG_DATA, 3));
 }
 
-static void data_of_no_bytes_ends_the_connection(void **state)
+SOCKET_TEST(data_of_no_bytes_ends_the_connection)
 {
 	struct sockets s = connected();
 
-	(void)state;
 	assert_int_equal(fake_wire_inject_imm(client_qp(), rcl_msg(RCL_MSG_DATA, 0)),
 			 IBV_WC_SUCCESS);
 	expect_end(&s);
 }
 
 /* An adapter tells how much was written: what the message says must be the same. */
-static void data_that_differs_from_the_write_ends_the_connection(void **state)
+SOCKET_TEST(data_that_differs_from_the_write_ends_the_connection)
 {
 	struct sockets s = connected();
 
-	(void)state;
 	expect_byte(&s);
 	assert_int_equal(fake_wire_inject_imm(client_qp(), rcl_msg(RCL_MSG_DATA, 1)),
 			 IBV_WC_SUCCESS);
@@ -74,7 +71,7 @@ static void data_that_differs_from_the_write_ends_the_connection(void **state)
 }
 
 /* On iWARP nothing tells how much was written. */
-static void data_that_was_not_written_is_of_no_other_peer(void **state)
+SOCKET_TEST(data_that_was_not_written_is_of_no_other_peer)
 {
 	static char sent[60000], got[sizeof(sent)];
 	uint32_t msg = rcl_msg(RCL_MSG_DATA, sizeof(got));
@@ -85,7 +82,6 @@ static void data_that_was_not_written_is_of_no_other_peer(void **state)
 	size_t len = 0;
 	ssize_t ret;
 
-	(void)state;
 	pair_use_iwarp();
 	s = connected();
 	memset(sent, 's', sizeof(sent));
@@ -107,23 +103,21 @@ static void data_that_was_not_written_is_of_no_other_peer(void **state)
 	close_all(&s);
 }
 
-static void mapping_that_was_not_written_ends_the_connection(void **state)
+SOCKET_TEST(mapping_that_was_not_written_ends_the_connection)
 {
 	struct sockets s = connected_as(make_small);
 
-	(void)state;
 	expect_byte(&s);
 	assert_int_equal(fake_wire_inject_imm(client_qp(), rcl_msg(RCL_MSG_IOMAP, 0)),
 			 IBV_WC_SUCCESS);
 	expect_end(&s);
 }
 
-static void reserved_message_ends_the_connection(void **state)
+SOCKET_TEST(reserved_message_ends_the_connection)
 {
 	static const unsigned int types[] = { 1, 2, 3, 5 };
 	unsigned int i;
 
-	(void)state;
 	for (i = 0; i < ARRAY_SIZE(types); i++) {
 		struct sockets s = connected();
 
@@ -134,22 +128,20 @@ static void reserved_message_ends_the_connection(void **state)
 	}
 }
 
-static void mapping_beyond_the_table_ends_the_connection(void **state)
+SOCKET_TEST(mapping_beyond_the_table_ends_the_connection)
 {
 	struct sockets s = connected_as(make_small);
 
-	(void)state;
 	assert_int_equal(fake_wire_inject_imm(client_qp(), rcl_msg(RCL_MSG_IOMAP, 4)),
 			 IBV_WC_SUCCESS);
 	expect_end(&s);
 }
 
-static void range_without_an_address_fails_at_the_peer(void **state)
+SOCKET_TEST(range_without_an_address_fails_at_the_peer)
 {
 	struct sockets s = connected_as(make_small);
 	char buf[4096] = "";
 
-	(void)state;
 	/* A credit for more than there is room. */
 	assert_int_equal(fake_wire_inject_imm(client_qp(), rcl_msg(RCL_MSG_CREDIT, 9999)),
 			 IBV_WC_SUCCESS);
@@ -159,12 +151,11 @@ static void range_without_an_address_fails_at_the_peer(void **state)
 	close_all(&s);
 }
 
-static void unknown_control_message_is_ignored(void **state)
+SOCKET_TEST(unknown_control_message_is_ignored)
 {
 	struct sockets s = connected();
 	char byte;
 
-	(void)state;
 	assert_int_equal(fake_wire_inject_imm(client_qp(), rcl_msg(RCL_MSG_CONTROL, 77)),
 			 IBV_WC_SUCCESS);
 	assert_int_equal(rsend(s.server, "x", 1, 0), 1);
@@ -196,20 +187,18 @@ static void expect_reject(struct rdma_conn_param *param)
 	assert_int_equal(rclose(listener), 0);
 }
 
-static void request_without_a_hello_is_rejected(void **state)
+SOCKET_TEST(request_without_a_hello_is_rejected)
 {
 	struct rdma_conn_param param = { .private_data = "?", .private_data_len = 1 };
 
-	(void)state;
 	expect_reject(&param);
 }
 
 /* iWARP has private data of any length, also of none. */
-static void request_without_private_data_is_rejected(void **state)
+SOCKET_TEST(request_without_private_data_is_rejected)
 {
 	struct rdma_conn_param param = { 0 };
 
-	(void)state;
 	pair_use_iwarp();
 	expect_reject(&param);
 }
@@ -221,7 +210,7 @@ static void change_version(struct rdma_cm_alt_event *event)
 }
 
 /* The peer goes on after a reply that this end has refused. */
-static void messages_after_a_bad_reply_are_not_looked_at(void **state)
+SOCKET_TEST(messages_after_a_bad_reply_are_not_looked_at)
 {
 	uint32_t msg = rcl_msg(RCL_MSG_CREDIT, 9);
 	struct fake_message message = {
@@ -231,7 +220,6 @@ static void messages_after_a_bad_reply_are_not_looked_at(void **state)
 	struct pollfd pfd = { .events = POLLOUT };
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
-	(void)state;
 	pair_use_iwarp();
 	listener = new_listener(NULL);
 	client = new_nonblocking();
@@ -249,12 +237,11 @@ static void messages_after_a_bad_reply_are_not_looked_at(void **state)
 	assert_int_equal(rclose(client), 0);
 }
 
-static void hello_of_another_version_or_length_is_refused(void **state)
+SOCKET_TEST(hello_of_another_version_or_length_is_refused)
 {
 	struct rcl_hello hello = { .credits = 16, .sgl.len = 2 }, read;
 	uint8_t wire[RCL_HELLO_LEN];
 
-	(void)state;
 	rcl_hello_pack(wire, &hello);
 	assert_int_equal(rcl_hello_unpack(&read, wire, sizeof(wire)), 0);
 	assert_int_equal(read.credits, 16);
@@ -267,23 +254,4 @@ static void hello_of_another_version_or_length_is_refused(void **state)
 	assert_int_equal(rcl_hello_unpack(&read, wire, sizeof(wire)), -EPROTO);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SOCKET_TEST(data_beyond_the_announced_range_ends_the_connection),
-		SOCKET_TEST(data_of_no_bytes_ends_the_connection),
-		SOCKET_TEST(data_that_differs_from_the_write_ends_the_connection),
-		SOCKET_TEST(data_that_was_not_written_is_of_no_other_peer),
-		SOCKET_TEST(mapping_that_was_not_written_ends_the_connection),
-		SOCKET_TEST(reserved_message_ends_the_connection),
-		SOCKET_TEST(mapping_beyond_the_table_ends_the_connection),
-		SOCKET_TEST(range_without_an_address_fails_at_the_peer),
-		SOCKET_TEST(unknown_control_message_is_ignored),
-		SOCKET_TEST(request_without_a_hello_is_rejected),
-		SOCKET_TEST(request_without_private_data_is_rejected),
-		SOCKET_TEST(messages_after_a_bad_reply_are_not_looked_at),
-		SOCKET_TEST(hello_of_another_version_or_length_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN

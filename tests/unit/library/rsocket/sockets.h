@@ -67,7 +67,7 @@ static inline int sockets_tear_down(void **state)
 	return pair_tear_down(state);
 }
 
-#define SOCKET_TEST(f) cmocka_unit_test_setup_teardown(f, pair_set_up, sockets_tear_down)
+#define SOCKET_TEST(name) UNIT_TEST(name, pair_set_up, sockets_tear_down)
 
 static inline void set_int(int fd, int level, int name, int value)
 {

@@ -6,12 +6,11 @@
 
 #define MEGABYTE 1048576
 
-static void bytes_arrive_in_both_directions(void **state)
+SOCKET_TEST(bytes_arrive_in_both_directions)
 {
 	struct sockets s = connected();
 	char buf[16];
 
-	(void)state;
 	assert_int_equal(rsend(s.client, "hello", 5, 0), 5);
 	assert_int_equal(rrecv(s.server, buf, sizeof(buf), 0), 5);
 	assert_memory_equal(buf, "hello", 5);
@@ -21,12 +20,11 @@ static void bytes_arrive_in_both_directions(void **state)
 	close_all(&s);
 }
 
-static void empty_stream_is_eagain(void **state)
+SOCKET_TEST(empty_stream_is_eagain)
 {
 	struct sockets s = connected();
 	char buf[4];
 
-	(void)state;
 	assert_fails(EAGAIN, rrecv(s.server, buf, sizeof(buf), MSG_DONTWAIT));
 	assert_int_equal(rfcntl(s.server, F_SETFL, O_NONBLOCK), 0);
 	assert_int_equal(rfcntl(s.server, F_GETFL) & O_NONBLOCK, O_NONBLOCK);
@@ -34,12 +32,11 @@ static void empty_stream_is_eagain(void **state)
 	close_all(&s);
 }
 
-static void peeked_bytes_stay(void **state)
+SOCKET_TEST(peeked_bytes_stay)
 {
 	struct sockets s = connected();
 	char buf[8];
 
-	(void)state;
 	assert_int_equal(rsend(s.client, "abcd", 4, 0), 4);
 	assert_int_equal(rrecv(s.server, buf, 2, MSG_PEEK), 2);
 	assert_int_equal(rrecv(s.server, buf, 8, MSG_PEEK), 4);
@@ -50,7 +47,7 @@ static void peeked_bytes_stay(void **state)
 	close_all(&s);
 }
 
-static void vectors_are_filled_one_after_the_other(void **state)
+SOCKET_TEST(vectors_are_filled_one_after_the_other)
 {
 	struct sockets s = connected();
 	char one[3] = "", two[5] = "";
@@ -58,7 +55,6 @@ static void vectors_are_filled_one_after_the_other(void **state)
 	struct iovec in[2] = { { one, 3 }, { two, 5 } };
 	struct msghdr msg = { .msg_iov = in, .msg_iovlen = 2 };
 
-	(void)state;
 	assert_int_equal(rwritev(s.client, out, 3), 7);
 	assert_int_equal(rrecvmsg(s.server, &msg, MSG_PEEK), 7);
 	assert_memory_equal(two, "defg", 4);
@@ -70,14 +66,13 @@ static void vectors_are_filled_one_after_the_other(void **state)
 }
 
 /* Without a receiver, a sender stops when the peer has no room, and goes on when it has. */
-static void full_stream_is_eagain(void **state)
+SOCKET_TEST(full_stream_is_eagain)
 {
 	struct sockets s = connected_as(make_small);
 	uint8_t buf[512];
 	size_t sent = 0, got = 0;
 	ssize_t ret;
 
-	(void)state;
 	for (;;) {
 		fill_pattern(buf, sent, sizeof(buf));
 		ret = rsend(s.client, buf, sizeof(buf), MSG_DONTWAIT);
@@ -158,15 +153,13 @@ static void megabytes_arrive(void (*prepare)(int fd))
 	close_all(&s);
 }
 
-static void megabytes_arrive_with_small_buffers(void **state)
+SOCKET_TEST(megabytes_arrive_with_small_buffers)
 {
-	(void)state;
 	megabytes_arrive(make_small);
 }
 
-static void megabytes_arrive_with_default_buffers(void **state)
+SOCKET_TEST(megabytes_arrive_with_default_buffers)
 {
-	(void)state;
 	megabytes_arrive(NULL);
 }
 
@@ -177,25 +170,22 @@ static void make_odd(int fd)
 	set_int(fd, SOL_RDMA, RDMA_INLINE, 0);
 }
 
-static void megabytes_arrive_with_odd_buffers_and_nothing_inline(void **state)
+SOCKET_TEST(megabytes_arrive_with_odd_buffers_and_nothing_inline)
 {
-	(void)state;
 	megabytes_arrive(make_odd);
 }
 
-static void megabytes_arrive_over_iwarp(void **state)
+SOCKET_TEST(megabytes_arrive_over_iwarp)
 {
-	(void)state;
 	pair_use_iwarp();
 	megabytes_arrive(make_small);
 }
 
-static void end_of_sending_is_seen_after_the_data(void **state)
+SOCKET_TEST(end_of_sending_is_seen_after_the_data)
 {
 	struct sockets s = connected();
 	char buf[8];
 
-	(void)state;
 	assert_int_equal(rsend(s.client, "last", 4, 0), 4);
 	assert_int_equal(rshutdown(s.client, SHUT_WR), 0);
 	assert_fails(EPIPE, rsend(s.client, "x", 1, 0));
@@ -208,12 +198,11 @@ static void end_of_sending_is_seen_after_the_data(void **state)
 	close_all(&s);
 }
 
-static void closed_peer_is_the_end(void **state)
+SOCKET_TEST(closed_peer_is_the_end)
 {
 	struct sockets s = connected();
 	char buf[8];
 
-	(void)state;
 	assert_int_equal(rsend(s.client, "bye", 3, 0), 3);
 	assert_int_equal(rclose(s.client), 0);
 	assert_int_equal(ready(s.server, POLLIN | POLLOUT), POLLIN | POLLOUT | POLLHUP);
@@ -225,12 +214,11 @@ static void closed_peer_is_the_end(void **state)
 	assert_int_equal(rclose(s.listener), 0);
 }
 
-static void both_directions_are_shut(void **state)
+SOCKET_TEST(both_directions_are_shut)
 {
 	struct sockets s = connected();
 	char buf[8];
 
-	(void)state;
 	assert_int_equal(rshutdown(s.server, SHUT_RDWR), 0);
 	assert_int_equal(rrecv(s.server, buf, sizeof(buf), 0), 0);
 	assert_fails(EPIPE, rsend(s.server, "x", 1, 0));
@@ -239,12 +227,11 @@ static void both_directions_are_shut(void **state)
 	close_all(&s);
 }
 
-static void peer_that_does_not_answer_is_etimedout(void **state)
+SOCKET_TEST(peer_that_does_not_answer_is_etimedout)
 {
 	struct sockets s = connected();
 	char buf[8];
 
-	(void)state;
 	fake_wire_break(fake_wire_qp(0));
 	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
 	assert_fails(ETIMEDOUT, rrecv(s.client, buf, sizeof(buf), 0));
@@ -268,12 +255,11 @@ static void *result_of(pthread_t thread)
 	return result;
 }
 
-static void waiting_receiver_is_woken_by_a_shutdown(void **state)
+SOCKET_TEST(waiting_receiver_is_woken_by_a_shutdown)
 {
 	struct sockets s = connected();
 	pthread_t thread;
 
-	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, receive_one, &s.server), 0);
 	usleep(20000);
 	assert_int_equal(rshutdown(s.server, SHUT_RD), 0);
@@ -281,12 +267,11 @@ static void waiting_receiver_is_woken_by_a_shutdown(void **state)
 	close_all(&s);
 }
 
-static void waiting_receivers_are_woken_by_a_close(void **state)
+SOCKET_TEST(waiting_receivers_are_woken_by_a_close)
 {
 	struct sockets s = connected();
 	pthread_t threads[2];
 
-	(void)state;
 	assert_int_equal(pthread_create(&threads[0], NULL, receive_one, &s.server), 0);
 	assert_int_equal(pthread_create(&threads[1], NULL, receive_one, &s.server), 0);
 	usleep(20000);
@@ -308,14 +293,13 @@ static void *close_one(void *arg)
 }
 
 /* A signal that comes while rclose() waits does not make it lose what was sent. */
-static void close_that_is_interrupted_sends_all(void **state)
+SOCKET_TEST(close_that_is_interrupted_sends_all)
 {
 	struct sigaction action = { .sa_handler = nothing };
 	struct sockets s = connected();
 	pthread_t thread;
 	char buf[8];
 
-	(void)state;
 	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
 	fake_wire_hold(fake_wire_qp(0));
 	assert_int_equal(rsend(s.client, "all", 3, 0), 3);
@@ -330,12 +314,11 @@ static void close_that_is_interrupted_sends_all(void **state)
 	assert_int_equal(rclose(s.listener), 0);
 }
 
-static void two_receivers_get_a_byte_each(void **state)
+SOCKET_TEST(two_receivers_get_a_byte_each)
 {
 	struct sockets s = connected();
 	pthread_t threads[2];
 
-	(void)state;
 	assert_int_equal(pthread_create(&threads[0], NULL, receive_one, &s.server), 0);
 	assert_int_equal(pthread_create(&threads[1], NULL, receive_one, &s.server), 0);
 	usleep(20000);
@@ -346,13 +329,12 @@ static void two_receivers_get_a_byte_each(void **state)
 	close_all(&s);
 }
 
-static void time_of_a_receive_is_limited(void **state)
+SOCKET_TEST(time_of_a_receive_is_limited)
 {
 	struct timeval limit = { .tv_usec = 20000 };
 	struct sockets s = connected();
 	char byte;
 
-	(void)state;
 	assert_int_equal(rsetsockopt(s.server, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), 0);
 	assert_fails(EAGAIN, rrecv(s.server, &byte, 1, 0));
 	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
@@ -369,7 +351,7 @@ static void count_signal(int number)
 }
 
 /* signal(2) sets SA_RESTART: then recv(2) of a socket without a time limit goes on. */
-static void restarting_signal_does_not_end_a_receive(void **state)
+SOCKET_TEST(restarting_signal_does_not_end_a_receive)
 {
 	struct sigaction action = { .sa_handler = count_signal, .sa_flags = SA_RESTART }, before;
 	struct sockets s = connected();
@@ -377,7 +359,6 @@ static void restarting_signal_does_not_end_a_receive(void **state)
 	void *got;
 	int i;
 
-	(void)state;
 #ifdef __SANITIZE_THREAD__
 	/* ThreadSanitizer has signals of its own way in calls that wait. */
 	close_all(&s);
@@ -399,29 +380,4 @@ static void restarting_signal_does_not_end_a_receive(void **state)
 	close_all(&s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SOCKET_TEST(bytes_arrive_in_both_directions),
-		SOCKET_TEST(empty_stream_is_eagain),
-		SOCKET_TEST(peeked_bytes_stay),
-		SOCKET_TEST(vectors_are_filled_one_after_the_other),
-		SOCKET_TEST(full_stream_is_eagain),
-		SOCKET_TEST(megabytes_arrive_with_small_buffers),
-		SOCKET_TEST(megabytes_arrive_with_default_buffers),
-		SOCKET_TEST(megabytes_arrive_with_odd_buffers_and_nothing_inline),
-		SOCKET_TEST(megabytes_arrive_over_iwarp),
-		SOCKET_TEST(end_of_sending_is_seen_after_the_data),
-		SOCKET_TEST(closed_peer_is_the_end),
-		SOCKET_TEST(both_directions_are_shut),
-		SOCKET_TEST(peer_that_does_not_answer_is_etimedout),
-		SOCKET_TEST(waiting_receiver_is_woken_by_a_shutdown),
-		SOCKET_TEST(waiting_receivers_are_woken_by_a_close),
-		SOCKET_TEST(close_that_is_interrupted_sends_all),
-		SOCKET_TEST(two_receivers_get_a_byte_each),
-		SOCKET_TEST(time_of_a_receive_is_limited),
-		SOCKET_TEST(restarting_signal_does_not_end_a_receive),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+RUN
