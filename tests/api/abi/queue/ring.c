@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* The mapped event ring of a queue: full, wrapped, with a wrong head, with read() and poll(). */
+/*
+ * The mapped event ring of a queue, with read() and poll(). What lies in a ring that is full, has
+ * gone round or has a wrong head is in tests/unit/kernel/event/ring_kunit.c and robust/fuzz/ring.
+ */
 #include "rca_ring.h"
 
 #define PAGE 4096
@@ -91,47 +94,6 @@ TEST(read_is_0_while_there_are_records)
 	expect_nothing(ring.queue);
 }
 
-TEST(full_ring_makes_events_wait_in_order)
-{
-	int ctx = get_ctx();
-	struct ring ring = get_ring(ctx, 4);
-	uint32_t id = get_id(ctx, ring.queue, 0);
-
-	post_numbers(ctx, id, 0, 10);
-	for (int i = 0; i < 4; i++)
-		expect_number(&ring, id, i);
-	/* More events may wait behind an empty ring: poll() fills it again. */
-	expect_empty(&ring);
-	EXPECT(event_comes(ring.queue, 0));
-	for (int i = 4; i < 8; i++)
-		expect_number(&ring, id, i);
-	expect_empty(&ring);
-	expect_read(ring.queue, id, 8);
-	expect_number(&ring, id, 9);
-	expect_empty(&ring);
-	expect_nothing(ring.queue);
-}
-
-TEST(post_goes_behind_what_waits)
-{
-	int ctx = get_ctx();
-	struct ring ring = get_ring(ctx, 2);
-	uint32_t id = get_id(ctx, ring.queue, 0);
-
-	post_numbers(ctx, id, 0, 5);
-	expect_number(&ring, id, 0);
-	post_numbers(ctx, id, 5, 1);	/* there is room, but other events come first */
-	for (int i = 1; i < 3; i++)
-		expect_number(&ring, id, i);
-	for (int i = 3; i < 6; i++) {
-		event_t ev;
-
-		ring_event(&ring, &ev);
-		EXPECT_EQ(ev.user_arg, i);
-	}
-	expect_nothing(ring.queue);
-}
-
 TEST(read_fills_its_buffer_and_then_the_ring)
 {
 	int ctx = get_ctx();
@@ -150,24 +112,6 @@ TEST(read_fills_its_buffer_and_then_the_ring)
 		expect_number(&ring, id, i);
 	expect_read(ring.queue, id, 7);
 	expect_number(&ring, id, 8);
-}
-
-TEST(ring_goes_round_and_round)
-{
-	int ctx = get_ctx();
-	struct ring ring;
-	uint32_t id;
-
-	/* Some records of 808 bytes cross a page boundary. */
-	ring = get_ring(ctx, 16);
-	id = get_id(ctx, ring.queue, 5);
-	for (int i = 0; i < 500; i += 5) {
-		post_numbers(ctx, id, i, 5);
-		for (int j = i; j < i + 5; j++)
-			expect_number(&ring, id, j);
-	}
-	EXPECT_EQ(ring.map->tail, 500);
-	expect_nothing(ring.queue);
 }
 
 TEST(small_and_large_records)
@@ -200,53 +144,6 @@ TEST(small_and_large_records)
 			EXPECT_EQ(ev->user_arg, 100 + j);
 		}
 	}
-}
-
-TEST(head_that_lies_harms_nobody_else)
-{
-	static const uint32_t lies[] = { 1, 7, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff };
-	uint32_t tail, id, other, reported;
-	int ctx = get_ctx();
-	struct ring ring = get_ring(ctx, 4);
-
-	other = get_id(ctx, ring.queue, 2);
-	for (int i = 0; i < 6; i++) {
-		id = get_id(ctx, ring.queue, 1);
-		post_numbers(ctx, id, 0, 6);
-		tail = __atomic_load_n(&ring.map->tail, __ATOMIC_ACQUIRE);
-		__atomic_store_n(ring.head, tail + lies[i], __ATOMIC_RELEASE);
-		event_waits(ring.queue);
-		__atomic_store_n(ring.head, lies[i], __ATOMIC_RELEASE);
-		event_waits(ring.queue);
-		/* No more events are reported than were posted. */
-		EXPECT_EQ(rca_destroy_count(ctx, id, &reported), 0);
-		EXPECT(reported <= 6);
-		/* With a valid head the ring works again. */
-		ring.pos = __atomic_load_n(&ring.map->tail, __ATOMIC_ACQUIRE);
-		__atomic_store_n(ring.head, ring.pos, __ATOMIC_RELEASE);
-		EXPECT(!event_waits(ring.queue));
-		post_numbers(ctx, other, i, 1);
-		expect_number(&ring, other, i);
-		expect_nothing(ring.queue);
-	}
-}
-
-TEST(head_that_goes_back_brings_nothing_back)
-{
-	int ctx = get_ctx();
-	struct ring ring = get_ring(ctx, 4);
-	uint32_t id, reported;
-
-	id = get_id(ctx, ring.queue, 0);
-	post_numbers(ctx, id, 0, 3);
-	expect_number(&ring, id, 0);
-	expect_number(&ring, id, 1);
-	EXPECT(event_waits(ring.queue));
-	__atomic_store_n(ring.head, 0, __ATOMIC_RELEASE);
-	post_numbers(ctx, id, 3, 4);
-	EXPECT_EQ(ring.map->tail, 6);
-	EXPECT_EQ(rca_destroy_count(ctx, id, &reported), 0);
-	EXPECT_EQ(reported, 2);
 }
 
 TEST(sleeping_read_gets_the_event_itself)

@@ -22,33 +22,6 @@ static uint32_t ask(struct pair *p)
 	return client;
 }
 
-TEST(destroyed_id_leaves_records_to_pass_over)
-{
-	int ctx = get_ctx();
-	struct ring ring = get_ring(ctx, 16);
-	uint32_t ids[3], reported;
-	event_t ev;
-
-	for (int i = 0; i < 3; i++)
-		ids[i] = get_id(ctx, ring.queue, i);
-	for (int i = 0; i < 9; i++)
-		EXPECT_EQ(post_number(ctx, ids[i % 3], i), 0);
-	for (int i = 0; i < 2; i++)
-		EXPECT(ring_take(&ring, &ev));
-	EXPECT_EQ(rca_destroy_count(ctx, ids[1], &reported), 0);
-	EXPECT_EQ(reported, 1);
-	for (int i = 2; i < 9; i++) {
-		if (i % 3 == 1)
-			continue;
-		EXPECT(ring_take(&ring, &ev));
-		EXPECT_EQ(ev.user_arg, i);
-		EXPECT_EQ(ev.id, ids[i % 3]);
-	}
-	EXPECT(!ring_take(&ring, &ev));
-	EXPECT_EQ(rca_destroy_count(ctx, ids[0], &reported), 0);
-	EXPECT_EQ(reported, 3);
-}
-
 TEST(poll_does_not_see_records_to_pass_over)
 {
 	int ctx = get_ctx();
@@ -72,49 +45,20 @@ TEST(poll_does_not_see_records_to_pass_over)
 	EXPECT_EQ(ev.user_arg, 8);
 }
 
-TEST(moved_id_takes_its_events_along)
+TEST(id_that_moves_to_no_queue_keeps_its_events)
 {
-	struct rdma_cm_alt_set_queue cmd;
 	int ctx = get_ctx();
-	struct ring from, to;
-	uint32_t id, other;
+	struct ring ring = get_ring(ctx, 4);
+	uint32_t id = get_id(ctx, ring.queue, 0);
 	event_t ev;
 
-	from = get_ring(ctx, 4);
-	to = get_ring(ctx, 2);
-	id = get_id(ctx, from.queue, 1);
-	other = get_id(ctx, from.queue, 2);
-	for (int i = 0; i < 5; i++) {
-		EXPECT_EQ(post_number(ctx, id, i), 0);
-		EXPECT_EQ(post_number(ctx, other, 100 + i), 0);
-	}
-	EXPECT(ring_take(&from, &ev));
-	cmd = (struct rdma_cm_alt_set_queue) {
-		.size = sizeof(cmd), .id = id, .queue_fd = to.queue,
-	};
-	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_SET_QUEUE, &cmd), 0);
-	EXPECT_EQ(cmd.out_events_reported, 1);
-	for (int i = 1; i < 5; i++) {
-		ring_event(&to, &ev);
-		EXPECT_EQ(ev.id, id);
-		EXPECT_EQ(ev.user_arg, i);
-	}
-	EXPECT(!event_waits(to.queue));
-	for (int i = 0; i < 5; i++) {
-		ring_event(&from, &ev);
-		EXPECT_EQ(ev.id, other);
-		EXPECT_EQ(ev.user_arg, 100 + i);
-	}
-	EXPECT(!event_waits(from.queue));
-	/* The id moves to no queue. */
-	for (int i = 0; i < 2; i++)
-		EXPECT_EQ(post_number(ctx, other, i), 0);
-	EXPECT_EQ(rca_set_queue(ctx, other, -1), 0);
+	post_numbers(ctx, id, 0, 2);
+	EXPECT_EQ(rca_set_queue(ctx, id, -1), 0);
 	for (int i = 0; i < 2; i++) {
-		EXPECT_EQ(rca_get_event(ctx, other, RDMA_CM_ALT_GET_EVENT_NONBLOCK, &ev), 0);
+		EXPECT_EQ(rca_get_event(ctx, id, RDMA_CM_ALT_GET_EVENT_NONBLOCK, &ev), 0);
 		EXPECT_EQ(ev.user_arg, i);
 	}
-	EXPECT(!ring_take(&from, &ev));
+	expect_empty(&ring);
 }
 
 TEST(head_gives_places_in_the_backlog_back)
