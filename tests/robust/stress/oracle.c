@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "states.h"
 #include "stress.h"
 #include "tables.h"
 
@@ -47,13 +48,16 @@ static bool may_be_unwanted(int event)
 
 void oracle_init(void)
 {
-	for (unsigned int i = 0; i < sizeof(transitions) / sizeof(transitions[0]); i++) {
-		int from = transitions[i].from, event = transitions[i].event;
+	for (unsigned int i = 0; i < STATES * INPUTS; i++) {
+		int from = i / INPUTS, event = steps[from][i % INPUTS].event;
+		int to = steps[from][i % INPUTS].next;
 
+		if (steps[from][i % INPUTS].verdict != STEP_TAKE)
+			continue;
 		if (event >= 0)
-			after[from][event] |= BIT(transitions[i].to);
+			after[from][event] |= BIT(to);
 		if (event < 0 || may_be_unwanted(event))
-			silent[from] |= BIT(transitions[i].to);
+			silent[from] |= BIT(to);
 	}
 	/* RDMA_OPTION_IB_PATH replaces the resolution of the route. */
 	after[STATE_ADDR_RESOLVED][RDMA_CM_ALT_EVENT_ROUTE_RESOLVED] |= BIT(STATE_ROUTE_RESOLVED);

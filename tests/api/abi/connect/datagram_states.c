@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Datagram ids: every operation in every state, queue keys, and the attributes of their QP.
+ * Datagram ids: queue keys, the attributes of their QP, and ids that end while they are answered.
+ * The operations in each state are in id/states.c.
  */
 #include "rca_datagram.h"
 
@@ -110,85 +111,6 @@ TEST(resolved_events_leave_the_attributes_to_be_asked_for)
 	EXPECT_EVENT_STATUS(queue, ROUTE_RESOLVED, id, 0, &ev);
 	EXPECT_EQ(ev.flags, RDMA_CM_ALT_EVENT_F_ROUTE);
 	EXPECT_EQ(ev.qp.attr.qkey, 0);
-}
-
-/* Operations that no state after a request allows: EINVAL, and nothing changes. */
-static void check_refused(int ctx, uint32_t id)
-{
-	EXPECT_EQ(rca_bind(ctx, id, HERE, 0), -EINVAL);
-	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, THERE, 1), -EINVAL);
-	EXPECT_EQ(rca_resolve_route(ctx, id), -EINVAL);
-	EXPECT_EQ(rca_listen(ctx, id, 0), -EINVAL);
-	EXPECT_EQ(rca_connect(ctx, id, NULL, 0), -EINVAL);
-	EXPECT_EQ(rca_establish(ctx, id), -EINVAL);
-	EXPECT_EQ(rca_notify(ctx, id, 4), -EINVAL);
-	EXPECT_EQ(rca_notify(ctx, id, 7), -EINVAL);
-	/* As with connections. */
-	EXPECT_EQ(rca_disconnect(ctx, id), 0);
-}
-
-static void check_answered(int ctx, uint32_t id)
-{
-	check_refused(ctx, id);
-	EXPECT_EQ(rca_accept(ctx, id, 0, NULL, 0), -EINVAL);
-	EXPECT_EQ(rca_reject(ctx, id, 0, NULL, 0), -EINVAL);
-}
-
-TEST(states_before_a_request)
-{
-	struct pair p = get_datagram_routed(THERE);
-
-	EXPECT_EQ(rca_accept(p.ctx, p.client, 0, NULL, 0), -EINVAL);
-	EXPECT_EQ(rca_reject(p.ctx, p.client, 0, NULL, 0), -EINVAL);
-	EXPECT_EQ(rca_establish(p.ctx, p.client), -EINVAL);
-	EXPECT_EQ(rca_disconnect(p.ctx, p.client), -EINVAL);
-	EXPECT_EQ(rca_notify(p.ctx, p.client, 4), -EINVAL);
-	EXPECT_EQ(rca_connect(p.ctx, p.listener, NULL, 0), -EINVAL);
-	EXPECT_EQ(rca_accept(p.ctx, p.listener, 0, NULL, 0), -EINVAL);
-	EXPECT_EQ(rca_disconnect(p.ctx, p.listener), 0);
-	pair_send_req(&p, NULL);
-}
-
-TEST(states_while_a_request_waits)
-{
-	struct pair p = get_datagram_requested(NULL);
-
-	check_answered(p.ctx, p.client);
-	check_refused(p.ctx, p.server);
-	EXPECT_EQ(datagram_accept(&p, 0), 0);
-	EXPECT_EVENT(p.cq, ESTABLISHED, p.client);
-}
-
-TEST(states_when_it_was_accepted)
-{
-	struct pair p = get_datagram_connected(NULL);
-
-	check_answered(p.ctx, p.client);
-	check_answered(p.ctx, p.server);
-	expect_no_events(&p);
-	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
-	EXPECT_EQ(rca_destroy(p.ctx, p.server), 0);
-}
-
-TEST(states_when_it_was_refused)
-{
-	struct pair p = get_datagram_requested(NULL);
-
-	EXPECT_EQ(rca_reject(p.ctx, p.server, 0, NULL, 0), 0);
-	EXPECT_EVENT_STATUS(p.cq, UNREACHABLE, p.client, SIDR_REJECT, NULL);
-	check_answered(p.ctx, p.client);
-	check_answered(p.ctx, p.server);
-}
-
-TEST(ack_timeout_is_einval)
-{
-	uint8_t val = 14;
-	struct pair p = get_datagram_routed(THERE);
-
-	EXPECT_EQ(rca_set_option(p.ctx, p.client, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
-				 &val, 1), -EINVAL);
-	EXPECT_EQ(rca_set_option(p.ctx, p.client, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &val, 1),
-		  0);
 }
 
 struct answerer {
