@@ -71,7 +71,7 @@ static struct ibv_qp *make_loose_qp(void)
 }
 
 /* Start the next @count ids; returns how many have started. */
-static int start(struct client *client, int first, int count)
+static int start_ids(struct client *client, int first, int count)
 {
 	static struct batch batch;
 	struct sockaddr *to = address_of(options.address, options.port);
@@ -148,7 +148,7 @@ void fused_connect(struct client *client, int window)
 		if (count > MOST)
 			count = MOST;
 		if (count)
-			under_way += start(client, next, count);
+			under_way += start_ids(client, next, count);
 		next += count;
 		if (under_way)
 			under_way -= take(client);

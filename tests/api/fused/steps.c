@@ -149,7 +149,7 @@ static struct rdma_event_channel *channel(void)
 }
 
 /* Get the next event and acknowledge it. */
-static struct outcome next(struct rdma_event_channel *ch, struct rdma_cm_id *id)
+static struct outcome next_outcome(struct rdma_event_channel *ch, struct rdma_cm_id *id)
 {
 	struct pollfd poll_fd = { .fd = ch->fd, .events = POLLIN };
 	struct outcome out = { 0 };
@@ -198,21 +198,21 @@ static struct outcome by_steps(struct sockaddr *src, struct sockaddr *dst, int t
 		out.call = errno;
 		goto done;
 	}
-	out = next(ch, id);
+	out = next_outcome(ch, id);
 	if (out.event != RDMA_CM_EVENT_ADDR_RESOLVED)
 		goto done;
 	if (rdma_resolve_route(id, timeout)) {
 		out = (struct outcome) { .call = errno };
 		goto done;
 	}
-	out = next(ch, id);
+	out = next_outcome(ch, id);
 	if (out.event != RDMA_CM_EVENT_ROUTE_RESOLVED)
 		goto done;
 	EXPECT_EQ(rdma_create_qp(id, NULL, &attr), 0);
 	if (rdma_connect(id, &param))
 		out = (struct outcome) { .call = errno };
 	else
-		out = next(ch, id);
+		out = next_outcome(ch, id);
 	rdma_destroy_qp(id);
 done:
 	EXPECT_EQ(rdma_destroy_id(id), 0);
@@ -235,7 +235,7 @@ static struct outcome by_one(struct sockaddr *src, struct sockaddr *dst, int tim
 	if (rdma_alt_connect(&attr, &id)) {
 		out.call = errno;
 	} else {
-		out = next(ch, id);
+		out = next_outcome(ch, id);
 		EXPECT(id->qp == qp);
 		id->qp = NULL;
 		EXPECT_EQ(rdma_destroy_id(id), 0);
@@ -289,14 +289,14 @@ static void connect_well(struct ibv_qp *qp)
 	struct rdma_alt_connect_attr attr = attributes(ch, server(ACCEPTS), &param, qp);
 
 	EXPECT_EQ(rdma_alt_connect(&attr, &id), 0);
-	out = next(ch, id);
+	out = next_outcome(ch, id);
 	EXPECT_EQ(out.event, RDMA_CM_EVENT_ESTABLISHED);
 	EXPECT_EQ(out.status, 0);
 	EXPECT(id->verbs == qp->context);
 	if (driver_tells_states(qp))
 		EXPECT_EQ(state_of(qp), IBV_QPS_RTS);
 	EXPECT_EQ(rdma_disconnect(id), 0);
-	EXPECT_EQ(next(ch, id).event, RDMA_CM_EVENT_DISCONNECTED);
+	EXPECT_EQ(next_outcome(ch, id).event, RDMA_CM_EVENT_DISCONNECTED);
 	id->qp = NULL;
 	EXPECT_EQ(rdma_destroy_id(id), 0);
 	rdma_destroy_event_channel(ch);
@@ -350,7 +350,7 @@ TEST(a_datagram_qp_starts)
 	attr = attributes(ch, server(ACCEPTS), &param, qp);
 	attr.ps = RDMA_PS_UDP;
 	EXPECT_EQ(rdma_alt_connect(&attr, &id), 0);
-	out = next(ch, id);
+	out = next_outcome(ch, id);
 	EXPECT_EQ(out.event, RDMA_CM_EVENT_ESTABLISHED);
 	EXPECT_EQ(out.status, 0);
 	EXPECT_EQ(state_of(qp), IBV_QPS_RTS);

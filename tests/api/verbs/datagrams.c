@@ -229,7 +229,7 @@ struct member {
 	struct ibv_ah *ah;
 };
 
-static void join(struct member *m)
+static void join_group(struct member *m)
 {
 	struct sockaddr_in from = { .sin_family = AF_INET };
 	struct ibv_qp_init_attr attr = ud_attr();
@@ -269,7 +269,7 @@ SERVER(multicast)
 	struct ibv_mr *mr;
 	struct ibv_wc wc;
 
-	join(&m);
+	join_group(&m);
 	mr = msgs(m.id);
 	MUST(rdma_post_recv(m.id, (void *)1, buffer, 200, mr));
 	MUST(rdma_post_recv(m.id, (void *)2, buffer + 200, 200, mr));
@@ -292,7 +292,7 @@ CLIENT(multicast)
 {
 	struct member m;
 
-	join(&m);
+	join_group(&m);
 	meet();
 	send_ud(m.id, m.ah, TO_GROUP, "to all");
 	give_number(m.id->qp->qp_num);

@@ -128,7 +128,7 @@ static void make_ids(void)
 	stop = false;
 }
 
-static pthread_t start(void *(*run)(void *), void *arg)
+static pthread_t start_thread(void *(*run)(void *), void *arg)
 {
 	pthread_t thread;
 
@@ -141,9 +141,9 @@ static void start_all(pthread_t *threads)
 	int i;
 
 	for (i = 0; i < CHANNELS; i++)
-		*threads++ = start(read_events, (void *)(uintptr_t)i);
+		*threads++ = start_thread(read_events, (void *)(uintptr_t)i);
 	for (i = 0; i < MOVERS; i++)
-		*threads++ = start(move_ids, (void *)(uintptr_t)(i + 1));
+		*threads++ = start_thread(move_ids, (void *)(uintptr_t)(i + 1));
 }
 
 static void stop_all(pthread_t *threads)
@@ -351,7 +351,7 @@ CLIENT(numbered_events)
 	make_ids();
 	start_all(threads);
 	for (i = 0; i < 2; i++)
-		writers[i] = start(write_events, (void *)(uintptr_t)i);
+		writers[i] = start_thread(write_events, (void *)(uintptr_t)i);
 	for (i = 0; i < 2; i++)
 		pthread_join(writers[i], NULL);
 	stop_all(threads);

@@ -270,7 +270,7 @@ static int make_ethernet(struct hca_device *dev, struct net_device *netdev)
 }
 
 /* Adds an adapter with ports of InfiniBand, or with one of RoCE v1 on @netdev. */
-static int add(u32 ports, struct net_device *netdev)
+static int add_device(u32 ports, struct net_device *netdev)
 {
 	struct hca_device *dev;
 	int ret;
@@ -297,7 +297,7 @@ static int add(u32 ports, struct net_device *netdev)
 /* Adds an adapter with @ports ports. Returns -EINVAL for a number of ports beyond the limit. */
 int hca_device_add(u32 ports)
 {
-	return ports && ports <= HCA_MAX_PORTS ? add(ports, NULL) : -EINVAL;
+	return ports && ports <= HCA_MAX_PORTS ? add_device(ports, NULL) : -EINVAL;
 }
 
 /*
@@ -311,7 +311,7 @@ int hca_device_add_roce(const char *name)
 
 	if (!netdev)
 		return -ENODEV;
-	ret = add(1, netdev);
+	ret = add_device(1, netdev);
 	dev_put(netdev);
 	return ret;
 }

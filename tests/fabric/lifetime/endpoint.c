@@ -161,7 +161,7 @@ static void get_input(void)
 		told = true;
 }
 
-static void start(const char *what)
+static void start_command(const char *what)
 {
 	char line[64];
 	unsigned int i;
@@ -198,7 +198,7 @@ int main(int argc, char **argv)
 	channel = rdma_create_event_channel();
 	if (!channel)
 		fail("rdma_create_event_channel");
-	start(argv[1]);
+	start_command(argv[1]);
 	/* Without churn the program ends with its input, even if connections are open. */
 	while (!((told || ending) && !live) && !(told && !churn)) {
 		struct pollfd fds[] = {

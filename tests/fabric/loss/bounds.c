@@ -50,7 +50,7 @@ static double longest[CALLS];
 /* Objects in use before a test. */
 static struct inventory before;
 
-static void report(void)
+static void report_bounds(void)
 {
 	int worst = 0;
 
@@ -325,7 +325,7 @@ static void on_server(const struct pair *p, double more)
 }
 
 /* Each test closes its context within the bound of a DESTROY of each id, and no object is left. */
-static void done(const struct pair *p, double more)
+static void expect_end(const struct pair *p, double more)
 {
 	double start = now();
 
@@ -335,7 +335,7 @@ static void done(const struct pair *p, double more)
 	judge(NR(DESTROY), now() - start, more);
 	rule("clear");
 	inventory_await(&before);
-	report();
+	report_bounds();
 }
 
 TEST(peer_is_silent)
@@ -345,16 +345,16 @@ TEST(peer_is_silent)
 	inventory_take(&before);
 	asked(&p);
 	on_client(&p, 0);
-	done(&p, 0);
+	expect_end(&p, 0);
 	requested(&p);
 	lose("drop CM");
 	on_server(&p, 0);
-	done(&p, 0);
+	expect_end(&p, 0);
 	connected(&p);
 	lose("drop CM");
 	on_client(&p, 0);
 	on_server(&p, 0);
-	done(&p, 0);
+	expect_end(&p, 0);
 }
 
 TEST_LONG(peer_is_silent_when_asked_to_disconnect)
@@ -366,7 +366,7 @@ TEST_LONG(peer_is_silent_when_asked_to_disconnect)
 	lose("drop CM");
 	EXPECT_EQ(TIMED(DISCONNECT, 0, rca_disconnect(p.ctx, p.client)), 0);
 	on_client(&p, 0);
-	done(&p, 0);
+	expect_end(&p, 0);
 }
 
 static int resolve_for_long(const struct world *w, uint32_t step, const char *dst)
@@ -411,7 +411,7 @@ TEST(administrator_is_silent)
 	for (int i = 0; i < 2; i++)
 		EXPECT_EQ(TIMED(JOIN, 0, rca_join(w.ctx, w.id, "239.9.8.2", 0, 0, &w.member)), 0);
 	all_calls(&w, 0);
-	done(&p, 0);
+	expect_end(&p, 0);
 }
 
 /* Sends do not complete for a while: only calls that end their id wait. */
@@ -435,7 +435,7 @@ TEST(device_is_slow)
 	EXPECT(took > LATE_SECONDS - 2);
 	knob("hca0/slow", "0");
 	ktap_note("a device that is %d s late: all calls took %.1f s", LATE_SECONDS, took);
-	done(&p, LATE_SECONDS);
+	expect_end(&p, LATE_SECONDS);
 }
 
 static pid_t start_shell(const char *command)
@@ -500,7 +500,7 @@ TEST(device_goes_and_comes)
 		MUST(close(p[i].lq));
 		MUST(close(p[i].ctx));
 	}
-	done(&p[0], 0);
+	expect_end(&p[0], 0);
 }
 
 /* Half of the ids one by one and in a batch, the others with their queue. */
@@ -531,7 +531,7 @@ TEST_LONG(thousand_ids_end_at_once)
 							   .id = ids[SINGLE + i] };
 	EXPECT_EQ(TIMED(BATCH, 0, rca_call(p.ctx, RDMA_CM_ALT_BATCH, &batch)), 0);
 	EXPECT_EQ(batch.out_done, BATCHED);
-	done(&p, 0);
+	expect_end(&p, 0);
 }
 
 TEST(signal_ends_waiting_for_an_event)
@@ -567,7 +567,7 @@ TEST_LONG(neighbour_is_silent)
 	MUST(close(w.queue));
 	MUST(close(w.ctx));
 	inventory_await(&before);
-	report();
+	report_bounds();
 }
 
 KTAP_MAIN

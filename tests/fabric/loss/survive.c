@@ -47,7 +47,7 @@ static void shell(const char *command)
 		ktap_fail(__FILE__, __LINE__, "%s: failed", command);
 }
 
-static void begin(void)
+static void begin_loss(void)
 {
 	rule("clear");
 	rule("seed 1");
@@ -55,7 +55,7 @@ static void begin(void)
 }
 
 /* All ends are freed, with their objects. */
-static void end(void)
+static void end_crowd(void)
 {
 	rule("clear");
 	crowd_end(&crowd);
@@ -78,7 +78,7 @@ static void live_with(const char *fault, unsigned int count, const char *what)
 	double made, ended;
 	unsigned int hits;
 
-	begin();
+	begin_loss();
 	crowd_make(&crowd, count);
 	crowd.doubled = !strncmp(fault, "duplicate ", strlen("duplicate "));
 	rule(fault);
@@ -92,7 +92,7 @@ static void live_with(const char *fault, unsigned int count, const char *what)
 	hits = rules_hit();
 	crowd_expect(&crowd, CLIENTS, ANSWERED | ENDED);
 	crowd_expect(&crowd, SERVERS, ESTABLISHED | ENDED);
-	end();
+	end_crowd();
 	EXPECT(hits > 0);
 	ktap_note("%u connections, made in %.1f s, ended in %.1f s", count, made, ended);
 	ktap_note("faults tried: %u %s", hits, what);
@@ -209,7 +209,7 @@ TEST(clients_are_killed)
 	unsigned int rounds = many(16);
 	pid_t pid;
 
-	begin();
+	begin_loss();
 	for (unsigned int round = 0; round < rounds; round++) {
 		crowd_make(&crowd, 0);
 		crowd.count = ENDS;
@@ -233,7 +233,7 @@ TEST_LONG(servers_are_killed)
 	int pipes[2];
 	pid_t pid;
 
-	begin();
+	begin_loss();
 	MUST(pipe(pipes));
 	for (unsigned int round = 0; round < rounds; round++) {
 		pid = MUST(fork());
@@ -263,7 +263,7 @@ static void pull_the_cable(unsigned int seconds, unsigned int count)
 {
 	double took;
 
-	begin();
+	begin_loss();
 	crowd_make(&crowd, count);
 	crowd_make(&meanwhile, count);
 	crowd_ask(&crowd);
@@ -286,7 +286,7 @@ static void pull_the_cable(unsigned int seconds, unsigned int count)
 	crowd_end(&meanwhile);
 	/* For the tests that follow, and for the resources of IPoIB. */
 	shell("hca_wait 60 hca_running -n hca1 ib1");
-	end();
+	end_crowd();
 	ktap_note("%u connections made %.1f s after it was back", count, took);
 	ktap_note("faults tried: 1 cables pulled for %u s, under %u connections", seconds,
 		  2 * count);
@@ -316,7 +316,7 @@ TEST_LONG(administrator_is_silent)
 	uint32_t ids[ASKERS], ud, member, reported;
 	double start;
 
-	begin();
+	begin_loss();
 	ctx = get_ctx();
 	queue = get_queue(ctx);
 	group_queue = get_queue(ctx);
@@ -360,7 +360,7 @@ TEST_LONG(server_never_accepts)
 	unsigned int count = many(ktap_kernel_since(6, 17) ? 64 : 100);
 	double took;
 
-	begin();
+	begin_loss();
 	crowd_make(&crowd, count);
 	crowd.deaf[SERVERS] = true;
 	set_deadline(2000);
@@ -370,7 +370,7 @@ TEST_LONG(server_never_accepts)
 	pump_for(1);
 	crowd_expect(&crowd, CLIENTS, TOLD(UNREACHABLE));
 	crowd_expect(&crowd, SERVERS, TOLD(CONNECT_REQUEST));
-	end();
+	end_crowd();
 	ktap_note("the last was told after %.1f s", took);
 	ktap_note("faults tried: %u requests that are never accepted", count);
 }
@@ -383,7 +383,7 @@ TEST_LONG(client_never_reads)
 
 	if (ktap_kernel_since(6, 16))
 		ktap_skip("since 6.16 ib_cm itself chooses the time of an MRA: 68 seconds");
-	begin();
+	begin_loss();
 	crowd_make(&crowd, count);
 	crowd.deaf[CLIENTS] = true;
 	set_byte(OPT(MAX_RETRIES), 7);
@@ -398,7 +398,7 @@ TEST_LONG(client_never_reads)
 	crowd_await(&crowd, CLIENTS, TOLD(TIMEWAIT_EXIT));
 	crowd_expect(&crowd, CLIENTS, ANSWERED | ENDED);
 	crowd_expect(&crowd, SERVERS, TOLD(CONNECT_REQUEST) | TOLD(UNREACHABLE));
-	end();
+	end_crowd();
 	ktap_note("the servers gave up after %.1f s", took);
 	ktap_note("faults tried: %u clients that do not read", count);
 }
@@ -435,7 +435,7 @@ TEST_SOAK(device_is_reset_in_a_storm)
 	unsigned int count = many(200), removed = 0, rounds = 2;
 
 	for (unsigned int round = 0; round < rounds; round++) {
-		begin();
+		begin_loss();
 		crowd_make(&crowd, count);
 		set_deadline(3000);
 		/* No second retry interval, whose REQ would be a new one for the server. */
@@ -456,7 +456,7 @@ TEST_SOAK(device_is_reset_in_a_storm)
 		}
 		removed += crowd_sum(&crowd, SERVERS, TOLD(DEVICE_REMOVAL));
 		shell("hca_return");
-		end();
+		end_crowd();
 	}
 	EXPECT(removed > 0);
 	/* The device works as a new one. */

@@ -43,7 +43,7 @@ static long length_of(uint64_t number)
 	return (long)sizeof(number) + (long)((x >> 33) % (uint64_t)(opt.longest - 7));
 }
 
-static void make(struct stream *s, uint64_t number)
+static void make_datagram(struct stream *s, uint64_t number)
 {
 	fill(s->piece, s->key + number, 0, length_of(number));
 	memcpy(s->piece, &number, sizeof(number));
@@ -96,7 +96,7 @@ static void send_number(struct stream *s, uint64_t number)
 	const char *call = "";
 	ssize_t sent;
 
-	make(s, number);
+	make_datagram(s, number);
 	sent = send_datagram(s, length_of(number), &call);
 	if (sent != length_of(number)) {
 		printf("%s of %ld bytes: %zd %s\n", call, length_of(number), sent,

@@ -267,7 +267,7 @@ static void *accepted(void *arg)
 	return serve(c);
 }
 
-static void run(void)
+static void run_transfer(void)
 {
 	static struct connection connections[MAX_CONNECTIONS];
 	int n, listener = -1;
@@ -353,6 +353,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "transfer: -b or -s, and -c of up to %d\n", MAX_CONNECTIONS);
 		return 2;
 	}
-	run();
+	run_transfer();
 	return 0;
 }

@@ -73,7 +73,7 @@ static long time_connect(struct rdma_cm_id *id, uint32_t number, uint32_t qp_num
 }
 
 /* Waits until the peer has answered. */
-static void end(struct rdma_cm_id *id)
+static void end_id(struct rdma_cm_id *id)
 {
 	if (rdma_disconnect(id))
 		fail("rdma_disconnect");
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 		struct rdma_cm_id *id = resolve(&address);
 
 		printf("connect %u %ld\n", i, time_connect(id, i, first_qp + i));
-		end(id);
+		end_id(id);
 	}
 	puts("end");
 	return 0;

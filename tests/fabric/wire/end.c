@@ -52,7 +52,7 @@ static void new_client(long number)
 		fail_of(number, "rdma_resolve_addr");
 }
 
-static void start(void)
+static void start_side(void)
 {
 	struct rdma_cm_id *listener;
 	unsigned int i;
@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 	channel = rdma_create_event_channel();
 	if (!channel || !ids)
 		fail_of(-1, "rdma_create_event_channel");
-	start();
+	start_side();
 	while (hold || over < count) {
 		enum rdma_cm_event_type type;
 		struct rdma_cm_id *id;

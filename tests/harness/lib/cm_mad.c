@@ -29,7 +29,7 @@ void draw_bytes(uint64_t *state, void *to, size_t len)
 		*bytes++ = draw(state);
 }
 
-static void put(uint8_t *mad, unsigned int at, unsigned int bytes, uint64_t value)
+void cm_mad_put(uint8_t *mad, unsigned int at, unsigned int bytes, uint64_t value)
 {
 	while (bytes--) {
 		mad[at + bytes] = value;
@@ -42,7 +42,7 @@ static void put_ip_header(uint8_t *data, const struct cm_way *way, uint64_t *sta
 {
 	memset(data, 0, 36);
 	data[1] = 4 << 4;
-	put(data, 2, 2, 1024 + draw_below(state, 60000));
+	cm_mad_put(data, 2, 2, 1024 + draw_below(state, 60000));
 	memcpy(data + 4 + 12, &way->src, 4);
 	memcpy(data + 20 + 12, &way->dst, 4);
 }
@@ -50,27 +50,27 @@ static void put_ip_header(uint8_t *data, const struct cm_way *way, uint64_t *sta
 /* The primary path of a request, and no alternate one. */
 static void put_path(uint8_t *mad, const struct cm_way *way)
 {
-	put(mad, 76, 2, way->slid);
-	put(mad, 78, 2, way->dlid);
+	cm_mad_put(mad, 76, 2, way->slid);
+	cm_mad_put(mad, 78, 2, way->dlid);
 	memcpy(mad + 80, way->sgid, 16);
 	memcpy(mad + 96, way->dgid, 16);
-	put(mad, 112, 4, 3);
-	put(mad, 116, 4, 0x00000800 | 14 << 3);
+	cm_mad_put(mad, 112, 4, 3);
+	cm_mad_put(mad, 116, 4, 0x00000800 | 14 << 3);
 	memset(mad + 120, 0, 44);
 }
 
 static void put_request(uint8_t *mad, const struct cm_way *way, uint64_t service_id,
 			uint64_t *state)
 {
-	put(mad, 28, 4, 0);
-	put(mad, 32, 8, service_id);
-	put(mad, 40, 8, 0x0002c90300000000 + way->slid);
-	put(mad, 52, 4, 0);
+	cm_mad_put(mad, 28, 4, 0);
+	cm_mad_put(mad, 32, 8, service_id);
+	cm_mad_put(mad, 40, 8, 0x0002c90300000000 + way->slid);
+	cm_mad_put(mad, 52, 4, 0);
 	mad[59] = draw_below(state, 8);
 	mad[63] = draw_below(state, 8);
 	mad[67] = 14 << 3;
 	mad[71] = 14 << 3 | 7;
-	put(mad, 72, 2, 0xffff);
+	cm_mad_put(mad, 72, 2, 0xffff);
 	mad[74] = 4 << 4 | 7;
 	mad[75] = draw_below(state, 4) << 4;
 	put_path(mad, way);
@@ -85,14 +85,14 @@ void cm_mad_make(uint8_t *mad, uint16_t attr, const struct cm_way *way, uint64_t
 	mad[1] = 7;
 	mad[2] = 2;
 	mad[3] = 3;
-	put(mad, 12, 4, draw(state));
-	put(mad, 16, 2, attr);
+	cm_mad_put(mad, 12, 4, draw(state));
+	cm_mad_put(mad, 16, 2, attr);
 	draw_bytes(state, mad + 24, MAD_BYTES - 24);
 	if (attr == CM_REQ) {
 		put_request(mad, way, service_id, state);
 	} else if (attr == CM_SIDR_REQ) {
-		put(mad, 28, 4, 0xffff0000);
-		put(mad, 32, 8, service_id);
+		cm_mad_put(mad, 28, 4, 0xffff0000);
+		cm_mad_put(mad, 32, 8, service_id);
 		put_ip_header(mad + CM_SIDR_REQ_PRIVATE, way, state);
 	}
 }
@@ -100,11 +100,11 @@ void cm_mad_make(uint8_t *mad, uint16_t attr, const struct cm_way *way, uint64_t
 void cm_mad_move(uint8_t *mad, const struct cm_way *way, uint64_t *state)
 {
 	if (mad[17] == CM_REQ) {
-		put(mad, 72, 2, 0xffff);
+		cm_mad_put(mad, 72, 2, 0xffff);
 		put_path(mad, way);
 		put_ip_header(mad + CM_REQ_PRIVATE, way, state);
 	} else if (mad[17] == CM_SIDR_REQ) {
-		put(mad, 28, 2, 0xffff);
+		cm_mad_put(mad, 28, 2, 0xffff);
 		put_ip_header(mad + CM_SIDR_REQ_PRIVATE, way, state);
 	}
 }

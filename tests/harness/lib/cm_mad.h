@@ -50,6 +50,8 @@ void cm_mad_make(uint8_t *mad, uint16_t attr, const struct cm_way *way, uint64_t
  * have removed. The rest stays.
  */
 void cm_mad_move(uint8_t *mad, const struct cm_way *way, uint64_t *state);
+/* Write a number of some bytes at an offset. */
+void cm_mad_put(uint8_t *mad, unsigned int at, unsigned int bytes, uint64_t value);
 /* Change some random bytes at or after the offset @from. */
 void cm_mad_mutate(uint8_t *mad, unsigned int from, uint64_t *state);
 

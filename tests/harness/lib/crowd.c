@@ -34,8 +34,8 @@ void crowd_disconnect(struct crowd *crowd)
 		EXPECT_EQ(rca_disconnect(crowd->p.ctx, crowd->id[CLIENTS][i]), 0);
 }
 
-static void count(struct crowd *crowd, enum crowd_side side, unsigned int number,
-		  const event_t *ev)
+static void count_event(struct crowd *crowd, enum crowd_side side, unsigned int number,
+			const event_t *ev)
 {
 	if (number >= crowd->count)
 		ktap_fail(__FILE__, __LINE__, "event %u of id %u, which is none of ours", ev->type,
@@ -57,7 +57,7 @@ static void take_request(struct crowd *crowd, const event_t *ev)
 		EXPECT_EQ(rca_destroy(crowd->p.ctx, ev->id), 0);
 		return;
 	}
-	count(crowd, SERVERS, number, ev);
+	count_event(crowd, SERVERS, number, ev);
 	crowd->id[SERVERS][number] = ev->id;
 	if (crowd->deaf[SERVERS])
 		return;
@@ -90,11 +90,11 @@ void crowd_pump(struct crowd *crowd)
 		if (ev.type == RDMA_CM_ALT_EVENT_CONNECT_REQUEST)
 			take_request(crowd, &ev);
 		else if (ev.id != p->listener)
-			count(crowd, SERVERS, number_of(crowd, ev.id), &ev);
+			count_event(crowd, SERVERS, number_of(crowd, ev.id), &ev);
 	}
 	while (!crowd->deaf[CLIENTS] && event_waits(p->cq)) {
 		get_event(p->cq, &ev);
-		count(crowd, CLIENTS, ev.cookie, &ev);
+		count_event(crowd, CLIENTS, ev.cookie, &ev);
 		if (ev.type != RDMA_CM_ALT_EVENT_CONNECT_RESPONSE)
 			continue;
 		ret = rca_establish(p->ctx, ev.id);
@@ -132,7 +132,7 @@ static bool all_told(const struct crowd *crowd, enum crowd_side side, uint32_t s
 	return true;
 }
 
-static void tell(const struct crowd *crowd, enum crowd_side side, unsigned int number)
+static void tell_events(const struct crowd *crowd, enum crowd_side side, unsigned int number)
 {
 	const char *name = side == CLIENTS ? "client" : "server";
 
@@ -150,7 +150,7 @@ static void tell_some(const struct crowd *crowd, enum crowd_side side, uint32_t 
 	for (unsigned int i = 0; i < crowd->count && left; i++) {
 		if (crowd_told(crowd, side, i, set))
 			continue;
-		tell(crowd, side, i);
+		tell_events(crowd, side, i);
 		left--;
 	}
 }
@@ -178,7 +178,7 @@ void crowd_expect(const struct crowd *crowd, enum crowd_side side, uint32_t set)
 		for (unsigned int type = 0; type < CROWD_TYPES; type++) {
 			if (crowd->told[side][i][type] == !!(set & 1u << type))
 				continue;
-			tell(crowd, side, i);
+			tell_events(crowd, side, i);
 			ktap_fail(__FILE__, __LINE__, "event %u was told %u times, wanted %u",
 				  type, crowd->told[side][i][type], !!(set & 1u << type));
 		}

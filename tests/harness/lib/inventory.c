@@ -44,7 +44,7 @@ static bool same(const struct inventory *a, const struct inventory *b)
 	       !strcmp(a->resources, b->resources);
 }
 
-static void tell(const struct inventory *now, const struct inventory *before)
+static void tell_difference(const struct inventory *now, const struct inventory *before)
 {
 	static const char * const names[] = {
 		[CONTEXTS] = "contexts", [QUEUES] = "queues", [IDS] = "ids",
@@ -73,6 +73,6 @@ void inventory_await(const struct inventory *before)
 			return;
 		usleep(100000);
 	}
-	tell(&now, before);
+	tell_difference(&now, before);
 	ktap_fail(__FILE__, __LINE__, "something is left");
 }

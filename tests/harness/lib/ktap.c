@@ -60,6 +60,13 @@ void ktap_note(const char *format, ...)
 	va_end(args);
 }
 
+unsigned long long ktap_env(const char *name, unsigned long long otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
 double ktap_now(void)
 {
 	struct timespec now;
@@ -102,7 +109,7 @@ bool ktap_kernel_since(unsigned int major, unsigned int minor)
 	return release[0] > major || (release[0] == major && release[1] >= minor);
 }
 
-static const char *number(char *text, size_t size, long long value)
+static const char *number_text(char *text, size_t size, long long value)
 {
 	const char *name = value < 0 && value > -4096 ? strerrorname_np(-value) : NULL;
 
@@ -119,8 +126,8 @@ void ktap_expect_eq(const char *file, int line, const char *what, long long is, 
 
 	if (is != wanted)
 		ktap_fail(file, line, "%s is %s, wanted %s", what,
-			  number(is_text, sizeof(is_text), is),
-			  number(wanted_text, sizeof(wanted_text), wanted));
+			  number_text(is_text, sizeof(is_text), is),
+			  number_text(wanted_text, sizeof(wanted_text), wanted));
 }
 
 static int run_one(int n)
@@ -153,7 +160,7 @@ static int run_one(int n)
 	return FAIL;
 }
 
-static bool wanted(int n, int argc, char **argv)
+static bool test_wanted(int n, int argc, char **argv)
 {
 	const char *guest = getenv("GUEST");
 	bool left;
@@ -184,7 +191,7 @@ int ktap_run(int argc, char **argv)
 	for (n = 0; n < count; n++) {
 		int ret;
 
-		if (!wanted(n, argc, argv))
+		if (!test_wanted(n, argc, argv))
 			continue;
 		start = time(NULL);
 		ret = run_one(n);

@@ -54,6 +54,8 @@ void ktap_fail(const char *file, int line, const char *format, ...)
 	__attribute__((format(printf, 3, 4), noreturn));
 void ktap_skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void ktap_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A number from the environment. */
+unsigned long long ktap_env(const char *name, unsigned long long otherwise);
 /* Monotonic time in seconds. */
 double ktap_now(void);
 /* Is the running kernel of this release, as 6.17, or a later one? */

@@ -71,3 +71,12 @@ struct pair get_datagram_connected(event_t *established)
 	EXPECT_EVENT_STATUS(p.cq, ESTABLISHED, p.client, 0, established);
 	return p;
 }
+
+void expect_no_qp(const event_t *ev)
+{
+	static const struct ib_uverbs_ah_attr none;
+
+	EXPECT_EQ(ev->qp_num, 0);
+	EXPECT_EQ(ev->qkey, 0);
+	EXPECT(!memcmp(&ev->ah_attr, &none, sizeof(none)));
+}

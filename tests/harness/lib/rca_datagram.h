@@ -36,4 +36,7 @@ void datagram_listen(struct pair *p, uint16_t ps, const char *ip, uint32_t backl
 /* Accept the request of a pair; @qkey 0: with the queue key of the port space. */
 int datagram_accept(const struct pair *p, uint32_t qkey);
 
+/* The event has no QP of the peer. */
+void expect_no_qp(const event_t *ev);
+
 #endif /* RCA_DATAGRAM_H */

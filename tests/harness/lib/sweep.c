@@ -18,7 +18,7 @@
 
 static int nth_fd = -1;
 
-static void set(const char *file, const char *value)
+static void set_knob(const char *file, const char *value)
 {
 	int fd = open(file, O_WRONLY | O_CLOEXEC);
 
@@ -32,17 +32,17 @@ static void set(const char *file, const char *value)
 void sweep_setup(void)
 {
 	/* By default only allocations that may not sleep fail. */
-	set(DEBUGFS "/failslab/ignore-gfp-wait", "N");
-	set(DEBUGFS "/failslab/verbose", "0");
+	set_knob(DEBUGFS "/failslab/ignore-gfp-wait", "N");
+	set_knob(DEBUGFS "/failslab/verbose", "0");
 	/* What a test that failed may have left. */
-	set(DEBUGFS "/failslab/probability", "0");
-	set(DEBUGFS "/failslab/interval", "1");
-	set(DEBUGFS "/failslab/task-filter", "N");
-	set(DEBUGFS "/fail_page_alloc/ignore-gfp-wait", "N");
-	set(DEBUGFS "/fail_page_alloc/ignore-gfp-highmem", "N");
-	set(DEBUGFS "/fail_page_alloc/min-order", "0");
-	set(DEBUGFS "/fail_page_alloc/verbose", "0");
-	set(DEBUGFS "/fail_usercopy/verbose", "0");
+	set_knob(DEBUGFS "/failslab/probability", "0");
+	set_knob(DEBUGFS "/failslab/interval", "1");
+	set_knob(DEBUGFS "/failslab/task-filter", "N");
+	set_knob(DEBUGFS "/fail_page_alloc/ignore-gfp-wait", "N");
+	set_knob(DEBUGFS "/fail_page_alloc/ignore-gfp-highmem", "N");
+	set_knob(DEBUGFS "/fail_page_alloc/min-order", "0");
+	set_knob(DEBUGFS "/fail_page_alloc/verbose", "0");
+	set_knob(DEBUGFS "/fail_usercopy/verbose", "0");
 }
 
 bool sweep_more(struct sweep *sweep)
@@ -176,7 +176,7 @@ static void set_number(const char *attr, const char *file, unsigned long value)
 
 	snprintf(path, sizeof(path), DEBUGFS "/%s/%s", attr, file);
 	snprintf(text, sizeof(text), "%#lx", value);
-	set(path, text);
+	set_knob(path, text);
 }
 
 void faults_within(const struct text *within, const struct text *but)
@@ -223,8 +223,8 @@ unsigned int faults_end(void)
 
 static void allow_faults_of_this_task(bool allow)
 {
-	set("/proc/thread-self/make-it-fail", allow ? "1" : "0");
-	set(DEBUGFS "/failslab/task-filter", allow ? "Y" : "N");
+	set_knob("/proc/thread-self/make-it-fail", allow ? "1" : "0");
+	set_knob(DEBUGFS "/failslab/task-filter", allow ? "Y" : "N");
 }
 
 /*

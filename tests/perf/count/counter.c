@@ -70,7 +70,7 @@ static void write_part(void)
 		fprintf(stderr, "counter: cannot write %s\n", path);
 }
 
-static void begin(unsigned int processor, void *unused)
+static void begin_count(unsigned int processor, void *unused)
 {
 	(void)processor;
 	(void)unused;
@@ -80,7 +80,7 @@ static void begin(unsigned int processor, void *unused)
 	pthread_mutex_unlock(&lock);
 }
 
-static void end(unsigned int processor, void *unused)
+static void end_count(unsigned int processor, void *unused)
 {
 	(void)processor;
 	(void)unused;
@@ -112,7 +112,7 @@ static void look_at(struct block *block, struct qemu_plugin_insn *insn)
 		block->copied += string_width(code, size, 0xa4, 0xa5);
 		block->cleared += string_width(code, size, 0xaa, 0xab);
 	} else if (size == 8 && !memcmp(code, mark, sizeof(mark)) && !memcmp(code + 5, "RCA", 3)) {
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, code[4] == 1 ? begin : end,
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, code[4] == 1 ? begin_count : end_count,
 						       NO_REGISTERS, NULL);
 	}
 }

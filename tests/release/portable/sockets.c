@@ -31,7 +31,7 @@
 static struct sockaddr_in server = { .sin_family = AF_INET };
 static int connected = 1;	/* whether the kernel's sockets shall be */
 
-static void look(int fd)
+static void look_at_socket(int fd)
 {
 	struct sockaddr_storage addr;
 	socklen_t length = sizeof(addr);
@@ -50,7 +50,7 @@ static void *client(void *arg)
 	(void)arg;
 	MUST(fd >= 0);
 	MUST(connect(fd, (struct sockaddr *)&server, sizeof(server)) == 0);
-	look(fd);
+	look_at_socket(fd);
 	MUST(send(fd, LINE, strlen(LINE), 0) == (ssize_t)strlen(LINE));
 	MUST(recv(fd, buf, 5, MSG_WAITALL) == 5);
 	parts[0] = (struct iovec){ .iov_base = buf + 5, .iov_len = 2 };
@@ -69,7 +69,7 @@ static void serve(int listener)
 	int fd = accept(listener, NULL, NULL);
 
 	MUST(fd >= 0);
-	look(fd);
+	look_at_socket(fd);
 	wait.fd = fd;
 	MUST(poll(&wait, 1, 10000) == 1 && wait.revents & POLLIN);
 	n = read(fd, buf, sizeof(buf));

@@ -65,7 +65,7 @@ static struct sockaddr_in listen_on(enum rdma_port_space ps)
 	return addr;
 }
 
-static struct rdma_cm_id *start(enum rdma_port_space ps, struct sockaddr_in to)
+static struct rdma_cm_id *start_id(enum rdma_port_space ps, struct sockaddr_in to)
 {
 	struct rdma_conn_param param = { .qp_num = ++qp_num };
 	struct rdma_cm_id *id = make_id(ps);
@@ -94,13 +94,13 @@ int main(int argc, char **argv)
 	must(rdma_bind_addr(client, (struct sockaddr *)&here), "rdma_bind_addr");
 	must(!rdma_connect(client, &param) || errno != EINVAL, "a connect that comes too early");
 
-	client = start(RDMA_PS_TCP, server);
+	client = start_id(RDMA_PS_TCP, server);
 	must(rdma_accept(expect(RDMA_CM_EVENT_CONNECT_REQUEST), &param), "rdma_accept");
 	expect(RDMA_CM_EVENT_CONNECT_RESPONSE);
 	must(rdma_reject(client, NULL, 0), "rdma_reject");
 	expect(RDMA_CM_EVENT_REJECTED);
 
-	client = start(RDMA_PS_TCP, server);
+	client = start_id(RDMA_PS_TCP, server);
 	served = expect(RDMA_CM_EVENT_CONNECT_REQUEST);
 	must(rdma_destroy_id(client), "rdma_destroy_id");
 	/* Its reject is on its way. */
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 	must(!rdma_accept(served, &param) || errno != ECONNRESET, "an accept that comes too late");
 
 	nobody.sin_port = htons(9999);
-	start(RDMA_PS_UDP, nobody);
+	start_id(RDMA_PS_UDP, nobody);
 	expect(RDMA_CM_EVENT_UNREACHABLE);
 	return 0;
 }

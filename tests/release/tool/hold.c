@@ -72,7 +72,7 @@ static int be_busy(struct rdma_event_channel *channel, const char *ip)
 	return 1;
 }
 
-static void next(struct rdma_event_channel *channel)
+static void next_event(struct rdma_event_channel *channel)
 {
 	struct rdma_cm_event *event;
 
@@ -93,12 +93,12 @@ static int wait_for(struct rdma_event_channel *channel, const char *host)
 		perror("hold");
 		return 1;
 	}
-	next(channel);
+	next_event(channel);
 	if (rdma_resolve_route(id, PATIENCE_MS)) {
 		perror("hold: rdma_resolve_route");
 		return 1;
 	}
-	next(channel);
+	next_event(channel);
 	if (rdma_connect(id, &param)) {
 		perror("hold: rdma_connect");
 		return 1;

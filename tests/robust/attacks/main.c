@@ -72,7 +72,7 @@ static void watch(int seconds)
 		usleep(10000);
 }
 
-static void tell(char *text, size_t size)
+static void tell_meter(char *text, size_t size)
 {
 	double began = meter->began;
 
@@ -112,7 +112,7 @@ static void measure(const struct row *row)
 	/* These operations need the other user. */
 	if (row->victim != victim_closes) {
 		watch(IDLE_SECONDS);
-		tell(idle, sizeof(idle));
+		tell_meter(idle, sizeof(idle));
 	}
 	busy = start_busy(row->attack);
 	if (row->marks & STARVED) {
@@ -122,7 +122,7 @@ static void measure(const struct row *row)
 	if (row->marks & KILLED)
 		MUST(kill(-busy, SIGKILL));
 	watch(row->marks & STARVED ? STARVED_SECONDS : ATTACK_SECONDS);
-	tell(beside, sizeof(beside));
+	tell_meter(beside, sizeof(beside));
 	printf("result\t%s\t%s\t%u\n", idle, beside, meter->count);
 	kill_busy(busy);
 	MUST(kill(victim, SIGKILL));

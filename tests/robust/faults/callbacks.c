@@ -75,7 +75,7 @@ static int index_of(uint32_t client)
 	ktap_fail(__FILE__, __LINE__, "an event of id %u, which is none of ours", client);
 }
 
-static int count(enum fate fate)
+static int count_fates(enum fate fate)
 {
 	int n = 0;
 
@@ -152,9 +152,9 @@ static void pump(enum fate fate, void (*hear)(void), bool datagrams)
 	};
 	time_t end = time(NULL) + LONGEST;
 
-	while (count(fate)) {
+	while (count_fates(fate)) {
 		if (time(NULL) > end)
-			ktap_fail(__FILE__, __LINE__, "%d heard nothing", count(fate));
+			ktap_fail(__FILE__, __LINE__, "%d heard nothing", count_fates(fate));
 		MUST(poll(fds, 2, 1000));
 		if (fds[0].revents & POLLIN)
 			serve(datagrams);
@@ -193,7 +193,7 @@ TEST(connections)
 		begin_faults();
 		connect_clients();
 		pump(WAITS, hear_connection, false);
-		good += count(CONNECTED);
+		good += count_fates(CONNECTED);
 		for (int i = 0; i < MANY; i++)
 			if (fates[i] == CONNECTED)
 				EXPECT_EQ(rca_disconnect(p.ctx, clients[i]), 0);
@@ -237,7 +237,7 @@ TEST(datagrams)
 		connect_clients();
 		pump(WAITS, hear_connection, true);
 		end_faults();
-		good += count(CONNECTED);
+		good += count_fates(CONNECTED);
 		destroy_all();
 	}
 	ktap_note("%u faults, %d of %d were answered", faults, good, ROUNDS * MANY);

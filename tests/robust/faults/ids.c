@@ -13,7 +13,7 @@
 
 static int ctx, queue;
 
-static void begin(void)
+static void open_queue(void)
 {
 	ctx = get_ctx();
 	queue = get_queue(ctx);
@@ -33,7 +33,7 @@ TEST(open_device)
 TEST(info)
 {
 	struct rdma_cm_alt_info cmd;
-	begin();
+	open_queue();
 	for_each_fault(s) {
 		cmd = (struct rdma_cm_alt_info){ .size = sizeof(cmd) };
 		SWEEP_FAILS(&s, rca_call(ctx, RDMA_CM_ALT_INFO, &cmd));
@@ -86,7 +86,7 @@ static void sweep_create(uint32_t steps, uint32_t flags)
 	struct rdma_cm_alt_resolve cmd;
 	int fds, events;
 
-	begin();
+	open_queue();
 	fds = count_fds() + 1;
 	for_each_fault(s) {
 		if (SWEEP_FAILS(&s, create(&cmd, steps, flags))) {
@@ -158,7 +158,7 @@ static void sweep_bind(const char *ip)
 	struct rdma_cm_alt_route route;
 	uint32_t id;
 
-	begin();
+	open_queue();
 	for_each_fault(s) {
 		id = get_id(ctx, queue, 1);
 		if (SWEEP_FAILS(&s, rca_bind(ctx, id, ip, 7471))) {
@@ -186,7 +186,7 @@ static void sweep_addr(const char *dst)
 {
 	uint32_t id;
 
-	begin();
+	open_queue();
 	for_each_fault(s) {
 		id = get_id(ctx, queue, 1);
 		if (SWEEP_FAILS(&s, rca_resolve_addr(ctx, id, NULL, dst, 7471))) {
@@ -227,7 +227,7 @@ TEST(resolve_address_that_waits)
 	uint32_t id;
 
 	skip_unless_roce();
-	begin();
+	open_queue();
 	for_each_fault(s) {
 		id = get_id(ctx, queue, 1);
 		if (SWEEP_FAILS(&s, rca_resolve_addr(ctx, id, NULL, NOBODY, 7471)))
@@ -251,7 +251,7 @@ TEST(resolve_route)
 {
 	uint32_t id;
 
-	begin();
+	open_queue();
 	for_each_fault(s) {
 		id = get_resolved();
 		if (SWEEP_FAILS(&s, rca_resolve_route(ctx, id))) {
@@ -275,7 +275,7 @@ static void sweep_listen(const char *ip)
 	uint32_t id, other;
 	event_t ev;
 
-	begin();
+	open_queue();
 	for_each_fault(s) {
 		id = get_id(ctx, queue, 1);
 		if (ip)
@@ -314,7 +314,7 @@ static void sweep_set_option(uint32_t level, uint32_t name, const void *val, uin
 {
 	uint32_t id;
 
-	begin();
+	open_queue();
 	for_each_fault(s) {
 		id = get_id(ctx, queue, 1);
 		SWEEP_RETRY(&s, rca_set_option(ctx, id, level, name, val, len));
@@ -370,7 +370,7 @@ TEST(option_path)
 
 	if (getenv("FAULTS_TCP"))
 		ktap_skip("TCP has no paths");
-	begin();
+	open_queue();
 	id = get_client(ctx, queue, there(), 7471, 1);
 	EXPECT_EQ(rca_query(ctx, id, &route), 0);
 	route.path[0].flags = IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL;
@@ -392,7 +392,7 @@ TEST(query)
 	struct rdma_cm_alt_route route;
 	uint32_t id;
 
-	begin();
+	open_queue();
 	id = get_client(ctx, queue, there(), 7471, 1);
 	for_each_fault(s)
 		SWEEP_FAILS(&s, rca_query(ctx, id, &route));
@@ -403,7 +403,7 @@ TEST(destroy)
 {
 	uint32_t id;
 
-	begin();
+	open_queue();
 	for_each_fault(s) {
 		id = get_bound(ctx, queue, here(), 7471);
 		if (SWEEP_FAILS(&s, rca_destroy(ctx, id)))

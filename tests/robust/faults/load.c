@@ -32,7 +32,7 @@ static bool loaded(void)
 	return !access("/sys/module/" MODULE, F_OK);
 }
 
-static int load(void)
+static int load_module(void)
 {
 	int fd = MUST(open(getenv("RIG_MODULE"), O_RDONLY | O_CLOEXEC));
 	int ret = OR_ERRNO(syscall(SYS_finit_module, fd, "", 0));
@@ -41,7 +41,7 @@ static int load(void)
 	return ret;
 }
 
-static int unload(void)
+static int unload_module(void)
 {
 	return OR_ERRNO(syscall(SYS_delete_module, MODULE, O_NONBLOCK));
 }
@@ -56,12 +56,12 @@ TEST(load_with_devices)
 	/* Not in the module loader of the kernel. */
 	faults_within(&init, &leaks);	/* tests/robust/stock/slab_name.c */
 	while (sweep_more(&s)) {
-		if (SWEEP_FAILS(&s, load())) {
+		if (SWEEP_FAILS(&s, load_module())) {
 			EXPECT(!loaded());
 			continue;
 		}
 		EXPECT_EQ(access(DEVICE, F_OK), 0);
-		EXPECT_EQ(unload(), 0);
+		EXPECT_EQ(unload_module(), 0);
 	}
 	faults_within(NULL, NULL);
 	EXPECT(!loaded());
@@ -73,10 +73,10 @@ TEST(unload_with_devices)
 
 	ktap_timeout(LONG_TIME);
 	while (sweep_more(&s)) {
-		EXPECT_EQ(load(), 0);
-		if (SWEEP_FAILS(&s, unload())) {
+		EXPECT_EQ(load_module(), 0);
+		if (SWEEP_FAILS(&s, unload_module())) {
 			EXPECT_EQ(s.ret, -EFAULT);	/* the name was not read */
-			EXPECT_EQ(unload(), 0);
+			EXPECT_EQ(unload_module(), 0);
 		}
 		EXPECT(!loaded());
 	}
@@ -88,7 +88,7 @@ struct request {
 	char attrs[256];
 };
 
-static void put(struct request *req, uint16_t type, const void *data, size_t len)
+static void put_attr(struct request *req, uint16_t type, const void *data, size_t len)
 {
 	struct nlattr *attr = (void *)req + NLMSG_ALIGN(req->head.nlmsg_len);
 
@@ -100,7 +100,7 @@ static void put(struct request *req, uint16_t type, const void *data, size_t len
 
 static void put_text(struct request *req, uint16_t type, const char *text)
 {
-	put(req, type, text, strlen(text) + 1);
+	put_attr(req, type, text, strlen(text) + 1);
 }
 
 static struct request make_request(int command)
@@ -161,7 +161,7 @@ static void sweep_link(const char *type, const char *name, const char *netdev)
 
 	ktap_timeout(LONG_TIME);
 	nl = get_netlink();
-	EXPECT_EQ(load(), 0);
+	EXPECT_EQ(load_module(), 0);
 	ours = text_of_module(MODULE);
 	faults_within(&ours, NULL);
 	while (sweep_more(&s)) {
@@ -172,7 +172,7 @@ static void sweep_link(const char *type, const char *name, const char *netdev)
 		shell("rdma link delete %s", name);
 	}
 	faults_within(NULL, NULL);
-	EXPECT_EQ(unload(), 0);
+	EXPECT_EQ(unload_module(), 0);
 }
 
 TEST(device_of_rxe)
@@ -193,7 +193,7 @@ TEST(device_of_siw)
 	shell("ip link delete %s", "f0");
 }
 
-static int tell(const char *knob, const char *text)
+static int set_knob(const char *knob, const char *text)
 {
 	char path[128];
 	int fd, ret;
@@ -216,21 +216,21 @@ TEST(device_of_the_software_adapter)
 	if (access(KNOBS, F_OK))
 		ktap_skip("the software adapters are not loaded");
 	ktap_timeout(LONG_TIME);
-	EXPECT_EQ(load(), 0);
+	EXPECT_EQ(load_module(), 0);
 	ours = text_of_module(MODULE);
 	faults_within(&ours, NULL);
 	while (sweep_more(&s)) {
-		SWEEP(&s, tell("add", "1"));
+		SWEEP(&s, set_knob("add", "1"));
 		EXPECT_EQ(s.ret, 0);
 		for (number = 0; number < 1000; number++) {
 			snprintf(name, sizeof(name), KNOBS "/hca%d", number);
 			if (!access(name, F_OK))
 				break;
 		}
-		EXPECT_EQ(tell("remove", strrchr(name, '/') + 1), 0);
+		EXPECT_EQ(set_knob("remove", strrchr(name, '/') + 1), 0);
 	}
 	faults_within(NULL, NULL);
-	EXPECT_EQ(unload(), 0);
+	EXPECT_EQ(unload_module(), 0);
 }
 
 KTAP_MAIN

@@ -44,7 +44,7 @@ static int get_socket(void)
 	return nl;
 }
 
-static struct nlattr *find(void *attrs, int len, int type)
+static struct nlattr *find_attr(void *attrs, int len, int type)
 {
 	struct nlattr *attr = attrs;
 
@@ -56,10 +56,17 @@ static struct nlattr *find(void *attrs, int len, int type)
 	return attr;
 }
 
+/* An attribute of a generic netlink message. */
+static struct nlattr *attr_of(struct nlmsghdr *head, int type)
+{
+	return find_attr(NLMSG_DATA(head) + GENL_HDRLEN,
+			 head->nlmsg_len - NLMSG_HDRLEN - GENL_HDRLEN, type);
+}
+
 /* The payload of a nested attribute. */
 static void *inside(struct nlattr *attr, int type)
 {
-	return find((void *)attr + NLA_HDRLEN, attr->nla_len - NLA_HDRLEN, type);
+	return find_attr((void *)attr + NLA_HDRLEN, attr->nla_len - NLA_HDRLEN, type);
 }
 
 static void find_family(void)
@@ -82,13 +89,13 @@ static void find_family(void)
 
 	MUST(send(nl, &req, req.head.nlmsg_len, 0));
 	len = MUST(recv(nl, answer, sizeof(answer), 0)) - NLMSG_HDRLEN - GENL_HDRLEN;
-	family = *(uint16_t *)((void *)find(attrs, len, CTRL_ATTR_FAMILY_ID) + NLA_HDRLEN);
-	groups = find(attrs, len, CTRL_ATTR_MCAST_GROUPS);
+	family = *(uint16_t *)((void *)find_attr(attrs, len, CTRL_ATTR_FAMILY_ID) + NLA_HDRLEN);
+	groups = find_attr(attrs, len, CTRL_ATTR_MCAST_GROUPS);
 	group = *(uint32_t *)(inside(inside(groups, 1), CTRL_ATTR_MCAST_GRP_ID) + NLA_HDRLEN);
 	MUST(close(nl));
 }
 
-static void begin(void)
+static void open_queue(void)
 {
 	ctx = get_ctx();
 	queue = get_queue(ctx);
@@ -109,9 +116,7 @@ static int read_some(int nl, uint64_t *serial, unsigned int *count)
 			return *(int *)NLMSG_DATA(head);
 		++*count;
 		if (serial)
-			memcpy(serial, (void *)find(NLMSG_DATA(head) + GENL_HDRLEN,
-						    head->nlmsg_len - NLMSG_HDRLEN - GENL_HDRLEN,
-						    RDMA_CM_ALT_NL_A_SERIAL) + NLA_HDRLEN,
+			memcpy(serial, (void *)attr_of(head, RDMA_CM_ALT_NL_A_SERIAL) + NLA_HDRLEN,
 			       sizeof(*serial));
 	}
 	return 1;
@@ -162,7 +167,7 @@ static void sweep_dump(int cmd)
 }
 
 /* A bind to a port that is in use. */
-static int fail(uint32_t id)
+static int fail_bind(uint32_t id)
 {
 	return rca_bind(ctx, id, HERE, 7472);
 }
@@ -190,7 +195,7 @@ TEST(ids)
 	uint32_t id;
 	event_t ev;
 
-	begin();
+	open_queue();
 	for (int i = 0; i < IDS; i++)
 		get_bound(ctx, queue, HERE, 0);
 	/* An id without a queue, and one whose queue has no descriptor. */
@@ -202,25 +207,25 @@ TEST(ids)
 
 TEST(queues)
 {
-	begin();
+	open_queue();
 	sweep_dump(RDMA_CM_ALT_NL_QUEUE);
 }
 
 TEST(ports)
 {
-	begin();
+	open_queue();
 	sweep_dump(RDMA_CM_ALT_NL_PORT);
 }
 
 TEST(paths)
 {
-	begin();
+	open_queue();
 	sweep_dump(RDMA_CM_ALT_NL_PATH);
 }
 
 TEST(peers)
 {
-	begin();
+	open_queue();
 	sweep_dump(RDMA_CM_ALT_NL_PEER);
 }
 
@@ -228,10 +233,10 @@ TEST(failures)
 {
 	uint32_t id;
 
-	begin();
+	open_queue();
 	id = get_failing();
 	for (int i = 0; i < 20; i++)
-		EXPECT(fail(id) < 0);
+		EXPECT(fail_bind(id) < 0);
 	sweep_dump(RDMA_CM_ALT_NL_FAILURE);
 }
 
@@ -264,15 +269,15 @@ TEST(notification_of_an_operation)
 	uint32_t id;
 	int nl, ret;
 
-	begin();
+	open_queue();
 	id = get_failing();
-	ret = fail(id);
+	ret = fail_bind(id);
 	EXPECT(ret < 0);
 	nl = get_listener();
 	faults_within(&report, NULL);
 	while (sweep_more(&s)) {
 		before = last_failure();
-		SWEEP(&s, fail(id) - ret);
+		SWEEP(&s, fail_bind(id) - ret);
 		EXPECT_EQ(s.ret, 0);
 		EXPECT_EQ(last_failure(), before + 1);
 		if (hears(nl))
@@ -292,13 +297,13 @@ TEST(notification_that_is_sent)
 	uint32_t id;
 	int nl;
 
-	begin();
+	open_queue();
 	id = get_failing();
 	nl = get_listener();
 	faults_within(&report, NULL);
 	faults_random(50);
 	for (int i = 0; i < 100; i++) {
-		EXPECT(fail(id) < 0);
+		EXPECT(fail_bind(id) < 0);
 		if (hears(nl))
 			heard++;
 		else
@@ -306,7 +311,7 @@ TEST(notification_that_is_sent)
 	}
 	ktap_note("faults tried: %u allocations in the work that sends", faults_end());
 	EXPECT(heard && missed);
-	EXPECT(fail(id) < 0);
+	EXPECT(fail_bind(id) < 0);
 	EXPECT(hears(nl));
 }
 

@@ -13,7 +13,7 @@
 
 static int ctx, queue;
 
-static void begin(void)
+static void open_queue(void)
 {
 	ctx = get_ctx();
 	queue = get_queue(ctx);
@@ -24,7 +24,7 @@ TEST(queue_create)
 	struct rdma_cm_alt_queue_create cmd;
 	int fds;
 
-	begin();
+	open_queue();
 	fds = count_fds() + 1;
 	for_each_fault(s) {
 		cmd = (struct rdma_cm_alt_queue_create){ .size = sizeof(cmd), .ring_entries = 64 };
@@ -51,7 +51,7 @@ static void sweep_map(bool head)
 {
 	struct ring ring;
 
-	begin();
+	open_queue();
 	for_each_fault(s) {
 		ring_create(ctx, &ring, 16);
 		if (SWEEP_FAILS_AS(&s, EAGAIN, map(&ring, head)))
@@ -77,7 +77,7 @@ static void sweep_set_queue(bool new)
 	int other, fds;
 	uint32_t id;
 
-	begin();
+	open_queue();
 	other = get_queue(ctx);
 	fds = count_fds() + 1;
 	for_each_fault(s) {
@@ -114,7 +114,7 @@ TEST(set_queue_to_none)
 	uint32_t id;
 	event_t ev;
 
-	begin();
+	open_queue();
 	for_each_fault(s) {
 		id = get_id(ctx, queue, 1);
 		EXPECT_EQ(post_number(ctx, id, 77), 0);
@@ -131,7 +131,7 @@ TEST(post_event)
 {
 	uint32_t id;
 
-	begin();
+	open_queue();
 	for_each_fault(s) {
 		id = get_id(ctx, queue, 1);
 		if (SWEEP_FAILS(&s, post_number(ctx, id, 77))) {
@@ -149,7 +149,7 @@ TEST(get_event_of_an_id)
 	uint32_t id;
 	event_t ev;
 
-	begin();
+	open_queue();
 	for_each_fault(s) {
 		id = get_id(ctx, -1, 1);
 		EXPECT_EQ(post_number(ctx, id, 77), 0);
@@ -165,7 +165,7 @@ TEST(read_events)
 	event_t ev[2];
 	uint32_t id;
 
-	begin();
+	open_queue();
 	for_each_fault(s) {
 		id = get_id(ctx, queue, 1);
 		post_numbers(ctx, id, 1, 2);
@@ -187,7 +187,7 @@ TEST(batch)
 	int results[3], i, done;
 	uint32_t id;
 
-	begin();
+	open_queue();
 	for_each_fault(s) {
 		id = get_id(ctx, queue, 1);
 		for (i = 0; i < 3; i++) {

@@ -231,7 +231,7 @@ static bool completed(struct ibv_wc *wc)
 }
 
 /* Returns how many sends were not completed. */
-static unsigned long run(double end)
+static unsigned long run_rounds(double end)
 {
 	unsigned long repeated = counter("completer_retry_err");
 	unsigned long lost = 0, failed = 0, rounds;
@@ -302,5 +302,5 @@ int main(int argc, char **argv)
 		pthread_create(&thread, NULL, keep_busy, NULL);
 	if (pthread_create(&thread, NULL, receive, NULL))
 		err(2, "pthread_create");
-	return run(now() + (optind < argc ? atoi(argv[optind]) : 30)) ? 1 : 0;
+	return run_rounds(now() + (optind < argc ? atoi(argv[optind]) : 30)) ? 1 : 0;
 }

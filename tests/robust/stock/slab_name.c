@@ -17,7 +17,7 @@
 
 #define LEAKS "/sys/kernel/debug/kmemleak"
 
-static int load(const char *file)
+static int load_module(const char *file)
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC);
 	int ret;
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 	}
 	faults_within(&culprit, NULL);
 	while (sweep_more(&s)) {
-		SWEEP(&s, load(argv[1]));
+		SWEEP(&s, load_module(argv[1]));
 		if (!s.ret)
 			syscall(SYS_delete_module, argv[2], O_NONBLOCK);
 	}

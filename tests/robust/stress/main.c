@@ -178,7 +178,7 @@ static void check_hangs(void)
 }
 
 /* Kills and restarts workers until the time is over. Returns how long it took. */
-static double run(void)
+static double run_world(void)
 {
 	uint64_t began = now_ns(), random = ~world->seed, next = began;
 	double took = 0;
@@ -348,7 +348,7 @@ int main(int argc, char **argv)
 		err(2, "%s", DEVICE);
 	for (int i = 0; i < WORKERS; i++)
 		start_worker(i, false);
-	took = run();
+	took = run_world();
 	ending = finish();
 	oracle_account();
 	check_ports(anchor);

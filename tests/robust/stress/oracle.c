@@ -65,7 +65,7 @@ void oracle_init(void)
 	after[STATE_ROUTE_RESOLVED][RDMA_CM_ALT_EVENT_CONNECT_ERROR] |= BIT(STATE_ROUTE_RESOLVED);
 }
 
-static struct entry *find(uint64_t key, bool make)
+static struct entry *find_entry(uint64_t key, bool make)
 {
 	uint64_t hash = key * 0x9e3779b97f4a7c15ULL, none;
 
@@ -125,9 +125,9 @@ static void follow(struct entry *entry, const event_t *ev)
 		entry->states = next;
 }
 
-static void count(uint64_t key, const event_t *ev, uint32_t clock, bool exact)
+static void count_event(uint64_t key, const event_t *ev, uint32_t clock, bool exact)
 {
-	struct entry *entry = find(key, true);
+	struct entry *entry = find_entry(key, true);
 	uint32_t gone;
 
 	if (!entry)
@@ -156,16 +156,16 @@ void oracle_seen(uint32_t ctx, const event_t *ev, uint32_t clock, bool exact)
 		return;
 	}
 	if (ev->type == RDMA_CM_ALT_EVENT_CONNECT_REQUEST) {
-		count(context | ev->listen_id, ev, clock, exact);
-		child = find(context | ev->id, true);
+		count_event(context | ev->listen_id, ev, clock, exact);
+		child = find_entry(context | ev->id, true);
 		if (child && world->ctx[ctx].ordered)
 			child->states = BIT(STATE_REQ_RCVD) | BIT(STATE_SIDR_RCVD);
 		return;
 	}
-	count(context | ev->id, ev, clock, exact);
+	count_event(context | ev->id, ev, clock, exact);
 	if (ev->member)
-		count(context | ev->member, ev, clock, exact);
-	child = find(context | ev->id, true);
+		count_event(context | ev->member, ev, clock, exact);
+	child = find_entry(context | ev->id, true);
 	if (child && world->ctx[ctx].ordered)
 		follow(child, ev);
 }
@@ -173,7 +173,7 @@ void oracle_seen(uint32_t ctx, const event_t *ev, uint32_t clock, bool exact)
 /* DESTROY or LEAVE of @ref has returned. */
 void oracle_gone(uint64_t ref, uint32_t reported)
 {
-	struct entry *entry = find(ref, true);
+	struct entry *entry = find_entry(ref, true);
 
 	if (!entry)
 		return;

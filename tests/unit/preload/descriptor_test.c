@@ -273,7 +273,7 @@ TEST(looking_up_races_with_ending)
 
 /* TSan takes a descriptor that is closed and used at the same time for a race: that is the test. */
 #ifndef __SANITIZE_THREAD__
-static void *use(void *arg)
+static void *use_contested(void *arg)
 {
 	struct pollfd polls = { .fd = contested, .events = POLLIN };
 	char c;
@@ -300,7 +300,7 @@ static void replace_socket(int round)
 TEST(closing_races_with_using)
 {
 	contested = 400;
-	run_beside(use, replace_socket, ROUNDS);
+	run_beside(use_contested, replace_socket, ROUNDS);
 	preload_close(contested);
 	assert_int_equal(fake.made, ROUNDS);
 	assert_int_equal(fake.closed, ROUNDS);

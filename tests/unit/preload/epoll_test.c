@@ -9,7 +9,7 @@
 #include "preload/file.h"
 #include "signals.h"
 
-static int add(int epfd, int fd, uint32_t events, uint64_t data)
+static int add_to_epoll(int epfd, int fd, uint32_t events, uint64_t data)
 {
 	struct epoll_event event = { .events = events, .data.u64 = data };
 
@@ -31,7 +31,7 @@ TEST(instances_without_rsockets_are_libc_s)
 	int epfd = preload_epoll_create1(EPOLL_CLOEXEC), pipes[2];
 
 	assert_int_equal(pipe(pipes), 0);
-	assert_int_equal(add(epfd, pipes[0], EPOLLIN, 7), 0);
+	assert_int_equal(add_to_epoll(epfd, pipes[0], EPOLLIN, 7), 0);
 	assert_int_equal(one_event(epfd, 0), 0);
 	assert_int_equal(write(pipes[1], "x", 1), 1);
 	assert_int_equal(one_event(epfd, -1), 7);
@@ -50,9 +50,9 @@ TEST(first_rsocket_keeps_number_and_members)
 
 	connect_pair(pair);
 	assert_int_equal(pipe(pipes), 0);
-	assert_int_equal(add(epfd, pipes[0], EPOLLIN, UINT32_MAX), 0);
-	assert_int_equal(add(epfd, pair[0], EPOLLIN, 0), 0);
-	assert_int_equal(add(epfd, pair[0], EPOLLIN, 0), -1);
+	assert_int_equal(add_to_epoll(epfd, pipes[0], EPOLLIN, UINT32_MAX), 0);
+	assert_int_equal(add_to_epoll(epfd, pair[0], EPOLLIN, 0), 0);
+	assert_int_equal(add_to_epoll(epfd, pair[0], EPOLLIN, 0), -1);
 	assert_int_equal(errno, EEXIST);
 	assert_int_equal(preload_epoll_wait(epfd, events, 4, 0), 0);
 	assert_int_equal(write(pipes[1], "x", 1), 1);
@@ -80,7 +80,7 @@ TEST(members_are_changed_and_removed)
 	connect_pair(other);
 	assert_int_equal(preload_epoll_ctl(epfd, EPOLL_CTL_MOD, pair[0], &event), -1);
 	assert_int_equal(errno, ENOENT);
-	assert_int_equal(add(epfd, pair[0], EPOLLIN, 4), 0);
+	assert_int_equal(add_to_epoll(epfd, pair[0], EPOLLIN, 4), 0);
 	assert_int_equal(one_event(epfd, 0), 0);
 	assert_int_equal(preload_epoll_ctl(epfd, EPOLL_CTL_MOD, pair[0], &event), 0);
 	assert_int_equal(one_event(epfd, 1000), 5);
@@ -95,7 +95,7 @@ TEST(members_are_changed_and_removed)
 	assert_int_equal(preload_epoll_ctl(epfd, EPOLL_CTL_DEL, pair[0], NULL), -1);
 	assert_int_equal(errno, ENOENT);
 	/* A place that is used again has the new data. */
-	assert_int_equal(add(epfd, other[0], EPOLLOUT, 6), 0);
+	assert_int_equal(add_to_epoll(epfd, other[0], EPOLLOUT, 6), 0);
 	assert_int_equal(one_event(epfd, 0), 6);
 	preload_close(epfd);
 	close_pair(pair);
@@ -108,13 +108,13 @@ TEST(wrong_descriptors_are_refused)
 	struct epoll_event none;
 
 	connect_pair(pair);
-	assert_int_equal(add(pair[0], pair[1], EPOLLIN, 1), -1);
+	assert_int_equal(add_to_epoll(pair[0], pair[1], EPOLLIN, 1), -1);
 	assert_int_equal(errno, EINVAL);
-	assert_int_equal(add(STDERR_FILENO, pair[1], EPOLLIN, 1), -1);
+	assert_int_equal(add_to_epoll(STDERR_FILENO, pair[1], EPOLLIN, 1), -1);
 	assert_int_equal(errno, EINVAL);
-	assert_int_equal(add(-1, pair[1], EPOLLIN, 1), -1);
+	assert_int_equal(add_to_epoll(-1, pair[1], EPOLLIN, 1), -1);
 	assert_int_equal(errno, EBADF);
-	assert_int_equal(add(epfd, pair[1], EPOLLIN, 1), 0);
+	assert_int_equal(add_to_epoll(epfd, pair[1], EPOLLIN, 1), 0);
 	assert_int_equal(preload_epoll_wait(epfd, &none, 0, 0), -1);
 	assert_int_equal(errno, EINVAL);
 	preload_close(epfd);
@@ -127,7 +127,7 @@ TEST(closed_rsockets_leave)
 
 	connect_pair(pair);
 	copy = preload_dup(pair[0]);
-	assert_int_equal(add(epfd, pair[0], EPOLLOUT, 8), 0);
+	assert_int_equal(add_to_epoll(epfd, pair[0], EPOLLOUT, 8), 0);
 	preload_close(pair[0]);
 	assert_int_equal(one_event(epfd, 0), 8);
 	preload_close(copy);
@@ -145,7 +145,7 @@ TEST(many_rsockets)
 
 	for (i = 0; i < COUNT; i++) {
 		connect_pair(pairs[i]);
-		assert_int_equal(add(epfd, pairs[i][0], EPOLLIN, i), 0);
+		assert_int_equal(add_to_epoll(epfd, pairs[i][0], EPOLLIN, i), 0);
 		preload_write(pairs[i][1], "x", 1);
 	}
 	while (left) {
@@ -189,7 +189,7 @@ TEST(rsocket_comes_while_others_wait)
 		pthread_create(&waiters[i].thread, NULL, wait_for_one, &waiters[i]);
 	}
 	usleep(100000);
-	assert_int_equal(add(epfd, pair[0], EPOLLIN, 9), 0);
+	assert_int_equal(add_to_epoll(epfd, pair[0], EPOLLIN, 9), 0);
 	usleep(100000);
 	/* All of them wait for both now, and do not run meanwhile. */
 	assert_in_range(fake.repoll_waits, 3, 30);
@@ -209,7 +209,7 @@ TEST(instances_can_be_polled)
 	struct pollfd polls = { .fd = epfd, .events = POLLIN };
 
 	connect_pair(pair);
-	assert_int_equal(add(epfd, pair[0], EPOLLIN, 1), 0);
+	assert_int_equal(add_to_epoll(epfd, pair[0], EPOLLIN, 1), 0);
 	assert_int_equal(preload_poll(&polls, 1, 0), 0);
 	preload_write(pair[1], "x", 1);
 	assert_int_equal(preload_poll(&polls, 1, 1000), 1);
@@ -232,7 +232,7 @@ TEST(late_failure_moves_to_tcp)
 	fd = preload_socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	preload_connect(fd, (struct sockaddr *)&in, sizeof(in));
 	/* The fake's own instance says at once that a socket which is not connected has ended. */
-	assert_int_equal(add(epfd, fd, EPOLLOUT, 11), 0);
+	assert_int_equal(add_to_epoll(epfd, fd, EPOLLOUT, 11), 0);
 	fake.late_error = ECONNREFUSED;
 	fake.hold_connect = 0;
 	assert_int_equal(one_event(epfd, 1000), 11);
@@ -269,7 +269,7 @@ TEST(delayed_connection_moves_to_its_rsocket)
 	assert_int_equal(preload_connect(client, address(port_of(listener)), ADDRESS_SIZE), 0);
 	server = preload_accept(listener, NULL, NULL);
 	assert_int_equal(fake.made, 0);
-	assert_int_equal(add(epfd, client, EPOLLIN, 3), 0);
+	assert_int_equal(add_to_epoll(epfd, client, EPOLLIN, 3), 0);
 	assert_int_equal(pthread_create(&thread, NULL, read_first, &server), 0);
 	assert_int_equal(preload_write(client, "x", 1), 1);
 	pthread_join(thread, NULL);
@@ -294,7 +294,7 @@ TEST(masks_let_signals_in)
 	sigset_t usr1, none;
 
 	connect_pair(pair);
-	assert_int_equal(add(epfd, pair[0], EPOLLIN, 1), 0);
+	assert_int_equal(add_to_epoll(epfd, pair[0], EPOLLIN, 1), 0);
 	sigemptyset(&none);
 	usr1 = block_usr1();
 	raise(SIGUSR1);

@@ -66,7 +66,7 @@ static socklen_t name_of(int port, struct sockaddr_un *name)
 	return offsetof(struct sockaddr_un, sun_path) + 1 + n;
 }
 
-static int fail(int err)
+static int fail_with(int err)
 {
 	errno = err;
 	return -1;
@@ -89,9 +89,9 @@ int rsocket(int domain, int type, int protocol)
 	(void)protocol;
 	atomic_fetch_add(&fake.calls, 1);
 	if (fake.fail_socket)
-		return fail(fake.fail_socket);
+		return fail_with(fake.fail_socket);
 	if (type & (SOCK_NONBLOCK | SOCK_CLOEXEC))
-		return fail(ENOTSUP);
+		return fail_with(ENOTSUP);
 	return made(socket(AF_UNIX, type | SOCK_CLOEXEC, 0), domain);
 }
 
@@ -119,7 +119,7 @@ int rlisten(int socket, int backlog)
 	return listen(fd, backlog);
 }
 
-static int tell(int domain, int port, struct sockaddr *addr, socklen_t *addrlen)
+static int tell_address(int domain, int port, struct sockaddr *addr, socklen_t *addrlen)
 {
 	struct sockaddr_in in = {
 		.sin_family = AF_INET, .sin_port = htons(port),
@@ -148,7 +148,7 @@ int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen)
 	fcntl(child, F_SETFL, fcntl(fd, F_GETFL));
 	made(child, state[fd].domain);
 	state[child].port = state[fd].port;
-	tell(state[fd].domain, 0, addr, addrlen);
+	tell_address(state[fd].domain, 0, addr, addrlen);
 	return child + FAKE_BASE;
 }
 
@@ -160,14 +160,14 @@ int rconnect(int socket, const struct sockaddr *addr, socklen_t addrlen)
 	(void)addrlen;
 	atomic_fetch_add(&fake.connects, 1);
 	if (fake.fail_connect)
-		return fail(fake.fail_connect);
+		return fail_with(fake.fail_connect);
 	state[fd].peer_port = port_of(addr);
 	if (fake.hold_connect) {
 		state[fd].held = 1;
-		return fail(EINPROGRESS);
+		return fail_with(EINPROGRESS);
 	}
 	if (connect(fd, (struct sockaddr *)&name, name_of(port_of(addr), &name)))
-		return fail(ECONNREFUSED);
+		return fail_with(ECONNREFUSED);
 	return 0;
 }
 
@@ -196,7 +196,7 @@ ssize_t rrecvfrom(int socket, void *buf, size_t len, int flags, struct sockaddr 
 {
 	int fd = REAL(socket);
 
-	tell(state[fd].domain, state[fd].peer_port, src_addr, addrlen);
+	tell_address(state[fd].domain, state[fd].peer_port, src_addr, addrlen);
 	return recv(fd, buf, len, flags);
 }
 
@@ -336,14 +336,14 @@ int rgetpeername(int socket, struct sockaddr *addr, socklen_t *addrlen)
 {
 	int fd = REAL(socket);
 
-	return tell(state[fd].domain, state[fd].peer_port, addr, addrlen);
+	return tell_address(state[fd].domain, state[fd].peer_port, addr, addrlen);
 }
 
 int rgetsockname(int socket, struct sockaddr *addr, socklen_t *addrlen)
 {
 	int fd = REAL(socket);
 
-	return tell(state[fd].domain, state[fd].port, addr, addrlen);
+	return tell_address(state[fd].domain, state[fd].port, addr, addrlen);
 }
 
 static int set_rdma(int option, int value)
@@ -354,7 +354,7 @@ static int set_rdma(int option, int value)
 	};
 
 	if (option < 0 || option > RDMA_INLINE)
-		return fail(ENOTSUP);
+		return fail_with(ENOTSUP);
 	*where[option] = value;
 	return 0;
 }
@@ -369,7 +369,7 @@ int rsetsockopt(int socket, int level, int optname, const void *optval, socklen_
 		return setsockopt(fd, level, optname, optval, optlen);
 	if (level == SOL_SOCKET && optname == SO_REUSEADDR)
 		return 0;
-	return fail(ENOTSUP);
+	return fail_with(ENOTSUP);
 }
 
 int rgetsockopt(int socket, int level, int optname, void *optval, socklen_t *optlen)
@@ -382,7 +382,7 @@ int rgetsockopt(int socket, int level, int optname, void *optval, socklen_t *opt
 	}
 	if (level == SOL_SOCKET && (optname == SO_ERROR || optname == SO_KEEPALIVE))
 		return getsockopt(fd, level, optname, optval, optlen);
-	return fail(ENOTSUP);
+	return fail_with(ENOTSUP);
 }
 
 int rfcntl(int socket, int cmd, ...)

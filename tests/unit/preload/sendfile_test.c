@@ -142,7 +142,7 @@ static void receive_numbers(int fd, pthread_t sender)
 	}
 }
 
-static void start(struct copy *copy, const int pair[2], FILE *file)
+static void start_copy(struct copy *copy, const int pair[2], FILE *file)
 {
 	copy->out = pair[0];
 	copy->in = fileno(file);
@@ -168,7 +168,7 @@ static void parts_lose_nothing(bool nonblock, bool by_position)
 	connect_pair(pair);
 	if (nonblock)
 		assert_int_equal(preload_fcntl(pair[0], F_SETFL, O_NONBLOCK), 0);
-	start(&copy, pair, file);
+	start_copy(&copy, pair, file);
 	receive_numbers(pair[1], copy.thread);
 	expect_end(&copy);
 	assert_true(!nonblock || copy.calls > 2);
@@ -197,7 +197,7 @@ TEST(waiting_sender_sleeps)
 	int pair[2];
 
 	connect_pair(pair);
-	start(&copy, pair, file);
+	start_copy(&copy, pair, file);
 	usleep(100000);
 	before = cpu_ms(copy.thread);
 	usleep(300000);

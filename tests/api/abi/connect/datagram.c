@@ -4,15 +4,6 @@
  */
 #include "rca_datagram.h"
 
-static void check_no_qp(const event_t *ev)
-{
-	static const struct ib_uverbs_ah_attr none;
-
-	EXPECT_EQ(ev->qp_num, 0);
-	EXPECT_EQ(ev->qkey, 0);
-	EXPECT(!memcmp(&ev->ah_attr, &none, sizeof(none)));
-}
-
 TEST(port_spaces_take_datagrams_where_stock_does)
 {
 	int ctx = get_ctx();
@@ -42,7 +33,7 @@ TEST(request_tells_everything)
 	EXPECT(ev.id != p.listener && ev.id != p.client);
 	/* The QP attributes are left to QP_ATTR, which fixes the queue key. */
 	EXPECT_EQ(ev.flags, RDMA_CM_ALT_EVENT_F_ROUTE | RDMA_CM_ALT_EVENT_F_UD);
-	check_no_qp(&ev);
+	expect_no_qp(&ev);
 	EXPECT_EQ(ev.private_data_len, 180);
 	EXPECT_EQ(ev.route.port_num, 1);
 	EXPECT_EQ(ev.route.num_paths, 0);
@@ -114,7 +105,7 @@ TEST(reject_is_status_2)
 	EXPECT_EQ(rca_reject(p.ctx, p.server, 0, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, UNREACHABLE, p.client, SIDR_REJECT, &ev);
 	EXPECT_EQ(ev.flags, RDMA_CM_ALT_EVENT_F_UD | RDMA_CM_ALT_EVENT_F_ROUTE);
-	check_no_qp(&ev);
+	expect_no_qp(&ev);
 }
 
 TEST(reject_reasons_make_no_difference)

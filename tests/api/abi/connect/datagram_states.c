@@ -5,15 +5,6 @@
  */
 #include "rca_datagram.h"
 
-static void check_no_qp(const event_t *ev)
-{
-	static const struct ib_uverbs_ah_attr none;
-
-	EXPECT_EQ(ev->qp_num, 0);
-	EXPECT_EQ(ev->qkey, 0);
-	EXPECT(!memcmp(&ev->ah_attr, &none, sizeof(none)));
-}
-
 TEST(queue_key_of_accept)
 {
 	struct pair p = get_datagram_requested(NULL);
@@ -40,7 +31,7 @@ TEST(queue_key_that_does_not_fit_is_an_address_error)
 	EXPECT_EQ(rca_qp_attr(p.ctx, p.client, 1, &attr), 0);
 	EXPECT_EQ(datagram_accept(&p, OTHER_QKEY), 0);
 	EXPECT_EVENT_STATUS(p.cq, ADDR_ERROR, p.client, -EINVAL, &ev);
-	check_no_qp(&ev);
+	expect_no_qp(&ev);
 	EXPECT_EQ(rca_connect(p.ctx, p.client, NULL, 0), -EINVAL);
 	EXPECT_EQ(rca_disconnect(p.ctx, p.client), 0);
 }

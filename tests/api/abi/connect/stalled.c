@@ -28,7 +28,7 @@ static void *read_into(void *arg)
 }
 
 /* Returns when the reader waits for its page. */
-static void start(struct stall *stall, int queue)
+static void start_stall(struct stall *stall, int queue)
 {
 	struct uffdio_api api = { .api = UFFD_API };
 	struct uffdio_register reg = { .range.len = PAGE, .mode = UFFDIO_REGISTER_MODE_MISSING };
@@ -67,7 +67,7 @@ TEST(other_queues_and_operations_go_on)
 	event_t ev;
 
 	post(ctx, id);
-	start(&stall, queue);
+	start_stall(&stall, queue);
 	/* Posting to the queue, operations on its ids, other queues. */
 	post(ctx, same);
 	EXPECT_EQ(rca_query(ctx, id, &route), 0);
@@ -90,7 +90,7 @@ TEST(nonblocking_reader_is_not_held_up)
 	struct iovec vec = { &ev, sizeof(ev) };
 
 	post(ctx, get_loaded(ctx, queue, 1));
-	start(&stall, queue);
+	start_stall(&stall, queue);
 	EXPECT_EQ(preadv2(queue, &vec, 1, -1, RWF_NOWAIT), -1);
 	EXPECT_EQ(errno, EAGAIN);
 	answer(&stall);
@@ -103,7 +103,7 @@ TEST(second_reader_may_be_killed)
 	pid_t pid;
 
 	post(ctx, get_loaded(ctx, queue, 1));
-	start(&stall, queue);
+	start_stall(&stall, queue);
 	pid = MUST(fork());
 	if (!pid) {
 		event_t ev;
@@ -127,7 +127,7 @@ TEST(destroy_does_not_wait)
 	uint32_t reported;
 
 	post(ctx, id);
-	start(&stall, queue);
+	start_stall(&stall, queue);
 	post(ctx, same);
 	EXPECT_EQ(rca_destroy_count(ctx, id, &reported), 0);
 	EXPECT_EQ(reported, 1);		/* ADDR_RESOLVED alone */
@@ -144,7 +144,7 @@ TEST(move_does_not_wait)
 	struct stall stall;
 
 	post(ctx, id);
-	start(&stall, queue);
+	start_stall(&stall, queue);
 	EXPECT_EQ(rca_set_queue(ctx, id, other), 0);
 	EXPECT_EVENT(other, ROUTE_RESOLVED, id);
 	post(ctx, same);
@@ -163,7 +163,7 @@ TEST(leave_of_a_group_does_not_wait)
 	EXPECT_EQ(rca_bind(ctx, id, OWN_ADDR, 0), 0);
 	EXPECT_EQ(rca_join(ctx, id, "239.9.1.1", 0, 0, &member), 0);
 	EXPECT(event_waits(queue));
-	start(&stall, queue);
+	start_stall(&stall, queue);
 	EXPECT_EQ(rca_leave(ctx, member, &reported), 0);
 	EXPECT_EQ(reported, 0);
 	remove_own_device();
@@ -182,7 +182,7 @@ TEST(device_can_be_removed)
 	id = get_id(ctx, queue, 0);
 	EXPECT_EQ(rca_resolve_addr(ctx, id, NULL, OWN_ADDR, 1), 0);
 	EXPECT(event_comes(queue, PATIENCE));
-	start(&stall, queue);
+	start_stall(&stall, queue);
 	remove_own_device();
 	answer(&stall);
 	EXPECT_EVENT(queue, DEVICE_REMOVAL, id);
@@ -202,7 +202,7 @@ TEST(death_of_the_reader_ends_it)
 		struct stall stall;
 
 		post(ctx, get_loaded(ctx, queue, 1));
-		start(&stall, queue);
+		start_stall(&stall, queue);
 		MUST(write(pipes[1], "", 1));
 		pause();
 	}

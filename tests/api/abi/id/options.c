@@ -2,7 +2,7 @@
 /* Options of an id, and the attributes of its QP. */
 #include "rca_test.h"
 
-static int set(int ctx, uint32_t id, uint32_t name, const void *val, uint32_t len)
+static int set_id_option(int ctx, uint32_t id, uint32_t name, const void *val, uint32_t len)
 {
 	return rca_set_option(ctx, id, RDMA_OPTION_ID, name, val, len);
 }
@@ -20,7 +20,7 @@ static void check_u8(uint32_t name, uint8_t initial, uint8_t wanted)
 
 	EXPECT_EQ(get(ctx, id, name, &val, &len), 0);
 	EXPECT_EQ(val, initial);
-	EXPECT_EQ(set(ctx, id, name, &wanted, 1), 0);
+	EXPECT_EQ(set_id_option(ctx, id, name, &wanted, 1), 0);
 	EXPECT_EQ(get(ctx, id, name, &val, &len), 0);
 	EXPECT_EQ(len, 1);
 	EXPECT_EQ(val, wanted);
@@ -33,12 +33,12 @@ static void check_int(uint32_t name)
 
 	EXPECT_EQ(get(ctx, id, name, &val, &len), 0);
 	EXPECT_EQ(val, 0);
-	EXPECT_EQ(set(ctx, id, name, &wanted, sizeof(wanted)), 0);
+	EXPECT_EQ(set_id_option(ctx, id, name, &wanted, sizeof(wanted)), 0);
 	EXPECT_EQ(get(ctx, id, name, &val, &len), 0);
 	EXPECT_EQ(len, sizeof(val));
 	EXPECT_EQ(val, 1);
 	wanted = 0;
-	EXPECT_EQ(set(ctx, id, name, &wanted, sizeof(wanted)), 0);
+	EXPECT_EQ(set_id_option(ctx, id, name, &wanted, sizeof(wanted)), 0);
 	EXPECT_EQ(get(ctx, id, name, &val, &len), 0);
 	EXPECT_EQ(val, 0);
 }
@@ -59,7 +59,7 @@ TEST(ack_timeout_that_was_not_set_is_enodata)
 
 	EXPECT_EQ(get(ctx, id, RDMA_OPTION_ID_ACK_TIMEOUT, &val, &len), -ENODATA);
 	for (int i = 0; i < 3; i++) {
-		EXPECT_EQ(set(ctx, id, RDMA_OPTION_ID_ACK_TIMEOUT, &wanted[i], 1), 0);
+		EXPECT_EQ(set_id_option(ctx, id, RDMA_OPTION_ID_ACK_TIMEOUT, &wanted[i], 1), 0);
 		EXPECT_EQ(get(ctx, id, RDMA_OPTION_ID_ACK_TIMEOUT, &val, &len), 0);
 		EXPECT_EQ(val, wanted[i]);
 		EXPECT_EQ(len, 1);
@@ -94,10 +94,10 @@ TEST(afonly_is_by_default_what_the_family_has)
 	EXPECT_EQ(afonly_of(ctx, get_bound(ctx, -1, "::", 0)), 1);
 	/* The option stays set for either address family. */
 	id = get_id(ctx, -1, 0);
-	EXPECT_EQ(set(ctx, id, RDMA_OPTION_ID_AFONLY, &off, sizeof(off)), 0);
+	EXPECT_EQ(set_id_option(ctx, id, RDMA_OPTION_ID_AFONLY, &off, sizeof(off)), 0);
 	EXPECT_EQ(rca_bind(ctx, id, "0.0.0.0", 0), 0);
 	EXPECT_EQ(afonly_of(ctx, id), 0);
-	EXPECT_EQ(set(ctx, id, RDMA_OPTION_ID_AFONLY, &on, sizeof(on)), 0);
+	EXPECT_EQ(set_id_option(ctx, id, RDMA_OPTION_ID_AFONLY, &on, sizeof(on)), 0);
 	EXPECT_EQ(afonly_of(ctx, id), 1);
 }
 
@@ -106,8 +106,8 @@ TEST(unknown_level_or_option_is_enosys)
 	int ctx = get_ctx(), val = 0;
 	uint32_t id = get_id(ctx, -1, 0), len = sizeof(val);
 
-	EXPECT_EQ(set(ctx, id, 4, &val, sizeof(val)), -ENOSYS);
-	EXPECT_EQ(set(ctx, id, 0xffffffff, &val, sizeof(val)), -ENOSYS);
+	EXPECT_EQ(set_id_option(ctx, id, 4, &val, sizeof(val)), -ENOSYS);
+	EXPECT_EQ(set_id_option(ctx, id, 0xffffffff, &val, sizeof(val)), -ENOSYS);
 	EXPECT_EQ(rca_set_option(ctx, id, 2, 0, &val, sizeof(val)), -ENOSYS);
 	EXPECT_EQ(get(ctx, id, 4, &val, &len), -ENOSYS);
 	EXPECT_EQ(rca_get_option(ctx, id, 2, 0, &val, &len), -ENOSYS);
@@ -123,11 +123,12 @@ TEST(wrong_length_is_einval)
 
 	for (uint32_t len = 0; len <= sizeof(val); len++) {
 		for (int i = 0; i < 2; i++) {
-			EXPECT_EQ(set(ctx, id, u8s[i], val, len), len == 1 ? 0 : -EINVAL);
-			EXPECT_EQ(set(ctx, id, ints[i], val, len), len == 4 ? 0 : -EINVAL);
+			EXPECT_EQ(set_id_option(ctx, id, u8s[i], val, len), len == 1 ? 0 : -EINVAL);
+			EXPECT_EQ(set_id_option(ctx, id, ints[i], val, len),
+				  len == 4 ? 0 : -EINVAL);
 		}
 	}
-	EXPECT_EQ(set(ctx, id, RDMA_OPTION_ID_TOS, val, 0xffffffff), -EINVAL);
+	EXPECT_EQ(set_id_option(ctx, id, RDMA_OPTION_ID_TOS, val, 0xffffffff), -EINVAL);
 }
 
 TEST(no_room_for_the_value_is_einval)
@@ -148,7 +149,7 @@ TEST(bad_pointer_is_efault)
 	int ctx = get_ctx();
 	uint32_t id = get_id(ctx, -1, 0), len = 4;
 
-	EXPECT_EQ(set(ctx, id, RDMA_OPTION_ID_AFONLY, NULL, 4), -EFAULT);
+	EXPECT_EQ(set_id_option(ctx, id, RDMA_OPTION_ID_AFONLY, NULL, 4), -EFAULT);
 	EXPECT_EQ(get(ctx, id, RDMA_OPTION_ID_AFONLY, NULL, &len), -EFAULT);
 }
 
@@ -157,10 +158,10 @@ TEST(reuse_may_not_be_cleared_once_bound_nor_set_once_listening)
 	int ctx = get_ctx(), on = 1, off = 0;
 	uint32_t id = get_bound(ctx, -1, HERE, 0);
 
-	EXPECT_EQ(set(ctx, id, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on)), 0);
-	EXPECT_EQ(set(ctx, id, RDMA_OPTION_ID_REUSEADDR, &off, sizeof(off)), -EINVAL);
+	EXPECT_EQ(set_id_option(ctx, id, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on)), 0);
+	EXPECT_EQ(set_id_option(ctx, id, RDMA_OPTION_ID_REUSEADDR, &off, sizeof(off)), -EINVAL);
 	EXPECT_EQ(rca_listen(ctx, id, 0), 0);
-	EXPECT_EQ(set(ctx, id, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on)), -EINVAL);
+	EXPECT_EQ(set_id_option(ctx, id, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on)), -EINVAL);
 }
 
 TEST(afonly_may_not_be_changed_once_listening)
@@ -168,9 +169,9 @@ TEST(afonly_may_not_be_changed_once_listening)
 	int ctx = get_ctx(), on = 1;
 	uint32_t id = get_bound(ctx, -1, "::", 0);
 
-	EXPECT_EQ(set(ctx, id, RDMA_OPTION_ID_AFONLY, &on, sizeof(on)), 0);
+	EXPECT_EQ(set_id_option(ctx, id, RDMA_OPTION_ID_AFONLY, &on, sizeof(on)), 0);
 	EXPECT_EQ(rca_listen(ctx, id, 0), 0);
-	EXPECT_EQ(set(ctx, id, RDMA_OPTION_ID_AFONLY, &on, sizeof(on)), -EINVAL);
+	EXPECT_EQ(set_id_option(ctx, id, RDMA_OPTION_ID_AFONLY, &on, sizeof(on)), -EINVAL);
 }
 
 TEST(ack_timeout_is_for_rc_and_xrc_ini)
@@ -180,11 +181,11 @@ TEST(ack_timeout_is_for_rc_and_xrc_ini)
 	uint32_t id;
 
 	EXPECT_EQ(rca_create(ctx, -1, RDMA_PS_TCP, IB_UVERBS_QPT_UC, 0, &id), 0);
-	EXPECT_EQ(set(ctx, id, RDMA_OPTION_ID_ACK_TIMEOUT, &val, 1), -EINVAL);
+	EXPECT_EQ(set_id_option(ctx, id, RDMA_OPTION_ID_ACK_TIMEOUT, &val, 1), -EINVAL);
 	EXPECT_EQ(rca_create(ctx, -1, RDMA_PS_TCP, IB_UVERBS_QPT_XRC_TGT, 0, &id), 0);
-	EXPECT_EQ(set(ctx, id, RDMA_OPTION_ID_ACK_TIMEOUT, &val, 1), -EINVAL);
+	EXPECT_EQ(set_id_option(ctx, id, RDMA_OPTION_ID_ACK_TIMEOUT, &val, 1), -EINVAL);
 	EXPECT_EQ(rca_create(ctx, -1, RDMA_PS_TCP, IB_UVERBS_QPT_XRC_INI, 0, &id), 0);
-	EXPECT_EQ(set(ctx, id, RDMA_OPTION_ID_ACK_TIMEOUT, &val, 1), 0);
+	EXPECT_EQ(set_id_option(ctx, id, RDMA_OPTION_ID_ACK_TIMEOUT, &val, 1), 0);
 }
 
 /* Bits of enum ib_qp_attr_mask. */
@@ -303,7 +304,7 @@ TEST(ack_timeout_counts_for_rts)
 	struct ib_uverbs_qp_attr rts;
 	event_t ev;
 
-	EXPECT_EQ(set(p.ctx, p.client, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, 1), 0);
+	EXPECT_EQ(set_id_option(p.ctx, p.client, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, 1), 0);
 	pair_send_req(&p, &ev);
 	EXPECT_EQ(rca_accept(p.ctx, p.server, SERVER, NULL, 0), 0);
 	EXPECT_EVENT_STATUS(p.cq, CONNECT_RESPONSE, p.client, 0, &ev);
@@ -322,7 +323,7 @@ static void check_ack_timeout(uint8_t timeout, uint8_t lifetime, uint8_t told)
 	struct ib_uverbs_qp_attr rts;
 
 	p.client = get_id(p.ctx, p.cq, CLIENT);
-	EXPECT_EQ(set(p.ctx, p.client, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, 1), 0);
+	EXPECT_EQ(set_id_option(p.ctx, p.client, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, 1), 0);
 	await_addr(p.ctx, p.cq, p.client, THERE, p.port);
 	await_route(p.ctx, p.cq, p.client);
 	EXPECT_EQ(rca_query(p.ctx, p.client, &route), 0);

@@ -102,7 +102,7 @@ static bool is_taken(int state, int input, bool datagram)
 }
 
 /* What an operation returns that does not change the state, or that the table takes: 0. */
-static int wanted(int state, int input, bool datagram)
+static int table_ret(int state, int input, bool datagram)
 {
 	find_step(&state, &input, datagram);
 	if (input != INPUT_RTU)
@@ -145,9 +145,9 @@ static void expect_refusals(const struct made *made, uint32_t states)
 		for (int state = 0; state < STATES; state++) {
 			if (!(states & BIT(state)))
 				continue;
-			same &= (ret == 1 || wanted(state, input, made->datagram) == ret) &&
+			same &= (ret == 1 || table_ret(state, input, made->datagram) == ret) &&
 				!is_taken(state, input, made->datagram);
-			ret = wanted(state, input, made->datagram);
+			ret = table_ret(state, input, made->datagram);
 		}
 		/* That one may be a step; see connect.c. */
 		if (!same || (input == INPUT_RTU && !ret))

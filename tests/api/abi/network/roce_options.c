@@ -8,19 +8,20 @@
 
 typedef struct rdma_cm_alt_port_default preset_t;
 
-static int set(int ctx, uint32_t id, uint32_t name, const void *val, uint32_t len)
+static int set_alt_option(int ctx, uint32_t id, uint32_t name, const void *val, uint32_t len)
 {
 	return rca_set_option(ctx, id, RDMA_CM_ALT_OPTION, name, val, len);
 }
 
 static int set_type(int ctx, uint32_t id, uint8_t type)
 {
-	return set(ctx, id, RDMA_CM_ALT_OPTION_GID_TYPE, &type, 1);
+	return set_alt_option(ctx, id, RDMA_CM_ALT_OPTION_GID_TYPE, &type, 1);
 }
 
 static int set_presets(int ctx, uint32_t id, const preset_t *presets, uint32_t count)
 {
-	return set(ctx, id, RDMA_CM_ALT_OPTION_PORT_DEFAULTS, presets, count * sizeof(*presets));
+	return set_alt_option(ctx, id, RDMA_CM_ALT_OPTION_PORT_DEFAULTS, presets,
+			      count * sizeof(*presets));
 }
 
 static uint8_t get_tos(int ctx, uint32_t id)
@@ -76,8 +77,8 @@ TEST(what_is_no_gid_type_is_refused)
 
 	EXPECT_EQ(set_type(ctx, id, 0), -EINVAL);
 	EXPECT_EQ(set_type(ctx, id, 3), -EINVAL);
-	EXPECT_EQ(set(ctx, id, RDMA_CM_ALT_OPTION_GID_TYPE, &wide, 4), -EINVAL);
-	EXPECT_EQ(set(ctx, id, 99, &wide, 1), -ENOSYS);
+	EXPECT_EQ(set_alt_option(ctx, id, RDMA_CM_ALT_OPTION_GID_TYPE, &wide, 4), -EINVAL);
+	EXPECT_EQ(set_alt_option(ctx, id, 99, &wide, 1), -ENOSYS);
 	EXPECT_EQ(rca_get_option(ctx, id, RDMA_CM_ALT_OPTION, RDMA_CM_ALT_OPTION_PORT_DEFAULTS,
 				 &wide, &wide), -ENOSYS);
 }
@@ -90,8 +91,8 @@ TEST(defaults_are_checked)
 
 	EXPECT_EQ(set_presets(ctx, id, &preset, 1), 0);
 	EXPECT_EQ(set_presets(ctx, id, &preset, 0), 0);
-	EXPECT_EQ(set(ctx, id, RDMA_CM_ALT_OPTION_PORT_DEFAULTS, &preset, sizeof(preset) - 1),
-		  -EINVAL);
+	EXPECT_EQ(set_alt_option(ctx, id, RDMA_CM_ALT_OPTION_PORT_DEFAULTS, &preset,
+				 sizeof(preset) - 1), -EINVAL);
 	preset.__reserved[5] = 1;
 	EXPECT_EQ(set_presets(ctx, id, &preset, 1), -EINVAL);
 	preset = (preset_t){ .port_num = 1, .gid_type = 0 };

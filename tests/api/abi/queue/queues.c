@@ -10,7 +10,7 @@
 #define RECORD sizeof(event_t)
 
 /* Post @count events to a queue, with the cookies from 0 on. */
-static void fill(int ctx, int queue, int count)
+static void fill_queue(int ctx, int queue, int count)
 {
 	uint32_t ids[count];
 
@@ -68,7 +68,7 @@ TEST(poll_tells_whether_an_event_waits)
 	event_t ev;
 
 	EXPECT_EQ(MUST(poll(&fd, 1, 0)), 0);
-	fill(ctx, queue, 1);
+	fill_queue(ctx, queue, 1);
 	EXPECT_EQ(MUST(poll(&fd, 1, 0)), 1);
 	EXPECT_EQ(fd.revents, POLLIN | POLLRDNORM);
 	get_event(queue, &ev);
@@ -96,7 +96,7 @@ TEST(nonblocking_read_is_eagain)
 	MUST(fcntl(queue, F_SETFL, O_NONBLOCK));
 	EXPECT_EQ(read(queue, &ev, sizeof(ev)), -1);
 	EXPECT_EQ(errno, EAGAIN);
-	fill(ctx, queue, 1);
+	fill_queue(ctx, queue, 1);
 	EXPECT_EQ(read(queue, &ev, sizeof(ev)), RECORD);
 }
 
@@ -108,7 +108,7 @@ TEST(nowait_read_is_eagain)
 
 	EXPECT_EQ(preadv2(queue, &vec, 1, -1, RWF_NOWAIT), -1);
 	EXPECT_EQ(errno, EAGAIN);
-	fill(ctx, queue, 1);
+	fill_queue(ctx, queue, 1);
 	EXPECT_EQ(preadv2(queue, &vec, 1, -1, RWF_NOWAIT), RECORD);
 }
 
@@ -167,7 +167,7 @@ TEST(buffer_shorter_than_a_record_is_einval)
 
 	EXPECT_EQ(read(queue, &ev, 0), -1);
 	EXPECT_EQ(errno, EINVAL);
-	fill(ctx, queue, 1);
+	fill_queue(ctx, queue, 1);
 	EXPECT_EQ(read(queue, &ev, sizeof(ev) - 1), -1);
 	EXPECT_EQ(errno, EINVAL);
 	EXPECT_EQ(read(queue, &ev, sizeof(ev)), RECORD);
@@ -178,7 +178,7 @@ TEST(read_takes_as_many_whole_records_as_fit)
 	int ctx = get_ctx(), queue = get_queue(ctx);
 	event_t evs[4];
 
-	fill(ctx, queue, 5);
+	fill_queue(ctx, queue, 5);
 	EXPECT_EQ(read(queue, evs, 2 * RECORD + RECORD / 2), 2 * RECORD);
 	EXPECT_EQ(evs[0].cookie, 0);
 	EXPECT_EQ(evs[1].cookie, 1);
@@ -195,7 +195,7 @@ TEST(record_may_be_spread_over_buffers)
 	struct iovec vec[] = { { one, sizeof(one) }, { two, RECORD - sizeof(one) } };
 	event_t ev;
 
-	fill(ctx, queue, 1);
+	fill_queue(ctx, queue, 1);
 	EXPECT_EQ(readv(queue, vec, 2), RECORD);
 	memcpy(&ev, one, sizeof(one));
 	memcpy((uint8_t *)&ev + sizeof(one), two, RECORD - sizeof(one));
@@ -219,7 +219,7 @@ TEST(bad_buffer_is_efault_and_loses_nothing)
 	int ctx = get_ctx(), queue = get_queue(ctx);
 	event_t ev;
 
-	fill(ctx, queue, 2);
+	fill_queue(ctx, queue, 2);
 	EXPECT_EQ(read(queue, pages + 4096, RECORD), -1);
 	EXPECT_EQ(errno, EFAULT);
 	EXPECT_EQ(read(queue, pages + 4096 - RECORD + 1, RECORD), -1);
@@ -240,7 +240,7 @@ TEST(batch_that_is_cut_by_a_bad_page_delivers_what_arrived)
 	int ctx = get_ctx(), queue = get_queue(ctx);
 	event_t ev;
 
-	fill(ctx, queue, 3);
+	fill_queue(ctx, queue, 3);
 	EXPECT_EQ(read(queue, pages + 4096 - RECORD - 8, 3 * RECORD), RECORD);
 	EXPECT_EVENT_STATUS(queue, ROUTE_RESOLVED, 0, 0, &ev);
 	EXPECT_EQ(ev.cookie, 1);
@@ -323,7 +323,7 @@ TEST(close_destroys_the_ids)
 	uint32_t survivor = get_bound(ctx, other, HERE, 7472);
 
 	EXPECT_EQ(rca_listen(ctx, listener, 0), 0);
-	fill(ctx, queue, 3);
+	fill_queue(ctx, queue, 3);
 	MUST(close(queue));
 	EXPECT_EQ(rca_destroy(ctx, id), -ENOENT);
 	EXPECT_EQ(rca_destroy(ctx, listener), -ENOENT);

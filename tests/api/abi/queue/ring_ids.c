@@ -14,7 +14,7 @@ static void ring_listen(struct pair *p, struct ring *ring, uint32_t entries, uin
 	EXPECT_EQ(rca_listen(p->ctx, p->listener, backlog), 0);
 }
 
-static uint32_t ask(struct pair *p)
+static uint32_t ask_listener(struct pair *p)
 {
 	uint32_t client = get_client(p->ctx, p->cq, HERE, p->port, CLIENT);
 
@@ -69,7 +69,7 @@ TEST(head_gives_places_in_the_backlog_back)
 
 	ring_listen(&p, &ring, 8, 1);
 	for (int i = 0; i < 6; i++) {
-		ask(&p);
+		ask_listener(&p);
 		ring_event(&ring, &ev);
 		EXPECT_EQ(ev.type, RDMA_CM_ALT_EVENT_CONNECT_REQUEST);
 		EXPECT_EQ(ev.listen_id, p.listener);
@@ -125,7 +125,7 @@ static void load_requests(struct pair *p, struct ring *ring, uint32_t *children)
 	int i;
 
 	for (i = 0; i < 3; i++) {
-		ask(p);
+		ask_listener(p);
 		while (__atomic_load_n(&ring->map->tail, __ATOMIC_ACQUIRE) != (uint32_t)i + 1) {
 			EXPECT(event_comes(ring->queue, PATIENCE));
 			usleep(1000);
@@ -282,7 +282,7 @@ static struct {
 } chaos;
 
 /* The cookie modulo IDS is the slot of the id. */
-static void count(const event_t *ev, bool from_ring)
+static void count_event(const event_t *ev, bool from_ring)
 {
 	struct chaos_id *id = &chaos.ids[ev->cookie % IDS];
 
@@ -297,7 +297,7 @@ static void count(const event_t *ev, bool from_ring)
 	__atomic_add_fetch(&id->taken, 1, __ATOMIC_SEQ_CST);
 }
 
-static bool take_one(int which)
+static bool take_event(int which)
 {
 	struct ring *ring = &chaos.rings[which];
 	event_t ev;
@@ -306,7 +306,7 @@ static bool take_one(int which)
 	pthread_mutex_lock(&chaos.locks[which]);
 	found = ring_look(ring, &ev);
 	if (found) {
-		count(&ev, true);
+		count_event(&ev, true);
 		ring->pos++;
 	}
 	__atomic_store_n(ring->head, ring->pos, __ATOMIC_RELEASE);
@@ -314,20 +314,20 @@ static bool take_one(int which)
 	return found;
 }
 
-static void *take(void *arg)
+static void *take_events(void *arg)
 {
 	int which = (long)arg % 2;
 	int queue = chaos.rings[which].queue;
 	event_t ev;
 
 	while (!__atomic_load_n(&chaos.stop, __ATOMIC_SEQ_CST)) {
-		while (take_one(which))
+		while (take_event(which))
 			;
 		/* Some threads sleep in read(), the others in poll(). */
 		if ((long)arg < 2)
 			event_comes(queue, 1);
 		else if (read(queue, &ev, sizeof(ev)) > 0)
-			count(&ev, false);
+			count_event(&ev, false);
 	}
 	return NULL;
 }
@@ -343,7 +343,7 @@ static void expect_taken(struct chaos_id *id, uint32_t reported)
 	EXPECT_EQ(id->taken, reported);
 }
 
-static void renew(struct chaos_id *id, uint64_t slot)
+static void renew_id(struct chaos_id *id, uint64_t slot)
 {
 	uint32_t reported;
 
@@ -361,7 +361,7 @@ static void renew(struct chaos_id *id, uint64_t slot)
 			 __ATOMIC_SEQ_CST);
 }
 
-static void move(struct chaos_id *id)
+static void move_id(struct chaos_id *id)
 {
 	pthread_mutex_lock(&chaos.locks[id->place]);
 	EXPECT_EQ(rca_set_queue(chaos.ctx, id->handle, chaos.rings[!id->place].queue), 0);
@@ -369,7 +369,7 @@ static void move(struct chaos_id *id)
 	id->place = !id->place;
 }
 
-static void *disturb(void *arg)
+static void *disturb_ids(void *arg)
 {
 	unsigned int seed = (long)arg;
 
@@ -382,9 +382,9 @@ static void *disturb(void *arg)
 		for (int j = 0; j < posts; j++)
 			EXPECT_EQ(post_number(chaos.ctx, id->handle, ++id->posted), 0);
 		if (rand_r(&seed) % 4 == 0)
-			move(id);
+			move_id(id);
 		if (rand_r(&seed) % 8 == 0)
-			renew(id, slot);
+			renew_id(id, slot);
 		pthread_mutex_unlock(&id->lock);
 	}
 	return NULL;
@@ -406,9 +406,9 @@ TEST(no_event_is_lost_or_doubled_at_random)
 		chaos.ids[i].handle = get_id(chaos.ctx, chaos.rings[0].queue, i);
 	}
 	for (i = 0; i < 2 * TAKERS; i++)
-		EXPECT_EQ(pthread_create(&takers[i], NULL, take, (void *)i), 0);
+		EXPECT_EQ(pthread_create(&takers[i], NULL, take_events, (void *)i), 0);
 	for (i = 0; i < 3; i++)
-		EXPECT_EQ(pthread_create(&posters[i], NULL, disturb, (void *)(i + 1)), 0);
+		EXPECT_EQ(pthread_create(&posters[i], NULL, disturb_ids, (void *)(i + 1)), 0);
 	for (i = 0; i < 3; i++)
 		EXPECT_EQ(pthread_join(posters[i], NULL), 0);
 	/* All other events arrive. */

@@ -4,19 +4,19 @@
 
 #include <infiniband/sa.h>
 
-static int set(struct rdma_cm_id *id, int option, void *value, size_t len)
+static int set_id_option(struct rdma_cm_id *id, int option, void *value, size_t len)
 {
 	return rdma_set_option(id, RDMA_OPTION_ID, option, value, len);
 }
 
 static int set_byte(struct rdma_cm_id *id, int option, uint8_t value)
 {
-	return set(id, option, &value, sizeof(value));
+	return set_id_option(id, option, &value, sizeof(value));
 }
 
 static int set_int(struct rdma_cm_id *id, int option, int value)
 {
-	return set(id, option, &value, sizeof(value));
+	return set_id_option(id, option, &value, sizeof(value));
 }
 
 GROUP(option_arguments, IN_DEBUG)
@@ -25,27 +25,27 @@ GROUP(option_arguments, IN_DEBUG)
 	long zero = 0;
 
 	RET("tos", set_byte(id, RDMA_OPTION_ID_TOS, 104));
-	RET("tos_length_2", set(id, RDMA_OPTION_ID_TOS, &zero, 2));
-	RET("tos_length_4", set(id, RDMA_OPTION_ID_TOS, &zero, 4));
-	RET("tos_length_0", set(id, RDMA_OPTION_ID_TOS, &zero, 0));
-	RET("tos_null", set(id, RDMA_OPTION_ID_TOS, NULL, 1));
-	RET("tos_bad_pointer", set(id, RDMA_OPTION_ID_TOS, (void *)8, 1));
+	RET("tos_length_2", set_id_option(id, RDMA_OPTION_ID_TOS, &zero, 2));
+	RET("tos_length_4", set_id_option(id, RDMA_OPTION_ID_TOS, &zero, 4));
+	RET("tos_length_0", set_id_option(id, RDMA_OPTION_ID_TOS, &zero, 0));
+	RET("tos_null", set_id_option(id, RDMA_OPTION_ID_TOS, NULL, 1));
+	RET("tos_bad_pointer", set_id_option(id, RDMA_OPTION_ID_TOS, (void *)8, 1));
 	RET("reuse", set_int(id, RDMA_OPTION_ID_REUSEADDR, 1));
 	RET("reuse_clear", set_int(id, RDMA_OPTION_ID_REUSEADDR, 0));
 	RET("reuse_seven", set_int(id, RDMA_OPTION_ID_REUSEADDR, 7));
-	RET("reuse_length_1", set(id, RDMA_OPTION_ID_REUSEADDR, &zero, 1));
-	RET("reuse_length_8", set(id, RDMA_OPTION_ID_REUSEADDR, &zero, 8));
-	RET("reuse_null", set(id, RDMA_OPTION_ID_REUSEADDR, NULL, 4));
+	RET("reuse_length_1", set_id_option(id, RDMA_OPTION_ID_REUSEADDR, &zero, 1));
+	RET("reuse_length_8", set_id_option(id, RDMA_OPTION_ID_REUSEADDR, &zero, 8));
+	RET("reuse_null", set_id_option(id, RDMA_OPTION_ID_REUSEADDR, NULL, 4));
 	RET("afonly", set_int(id, RDMA_OPTION_ID_AFONLY, 1));
 	RET("afonly_clear", set_int(id, RDMA_OPTION_ID_AFONLY, 0));
-	RET("afonly_length_1", set(id, RDMA_OPTION_ID_AFONLY, &zero, 1));
+	RET("afonly_length_1", set_id_option(id, RDMA_OPTION_ID_AFONLY, &zero, 1));
 	RET("ack_timeout", set_byte(id, RDMA_OPTION_ID_ACK_TIMEOUT, 14));
 	RET("ack_timeout_31", set_byte(id, RDMA_OPTION_ID_ACK_TIMEOUT, 31));
 	RET("ack_timeout_32", set_byte(id, RDMA_OPTION_ID_ACK_TIMEOUT, 32));
 	RET("ack_timeout_255", set_byte(id, RDMA_OPTION_ID_ACK_TIMEOUT, 255));
-	RET("ack_timeout_length_4", set(id, RDMA_OPTION_ID_ACK_TIMEOUT, &zero, 4));
-	RET("unknown", set(id, 4, &zero, 1));
-	RET("unknown_99", set(id, 99, &zero, 4));
+	RET("ack_timeout_length_4", set_id_option(id, RDMA_OPTION_ID_ACK_TIMEOUT, &zero, 4));
+	RET("unknown", set_id_option(id, 4, &zero, 1));
+	RET("unknown_99", set_id_option(id, 99, &zero, 4));
 	RET("unknown_level", rdma_set_option(id, 2, 0, &zero, 1));
 	RET("unknown_level_99", rdma_set_option(id, 99, 0, &zero, 4));
 	RET("ib_unknown", rdma_set_option(id, RDMA_OPTION_IB, 0, &zero, 1));

@@ -260,7 +260,7 @@ void at_group_end(const char *command)
 	snprintf(cleanup, CLEANUP_LEN, "%s", command);
 }
 
-static pid_t start(const struct question_group *group)
+static pid_t start_group(const struct question_group *group)
 {
 	pid_t pid = fork();
 	int number;
@@ -296,7 +296,7 @@ static void ended(const struct question_group *group, pid_t pid, int status)
 	*cleanup = '\0';
 }
 
-static const struct question_group *find(const char *name)
+static const struct question_group *find_group(const char *name)
 {
 	int n;
 
@@ -347,7 +347,7 @@ static void run_all(int argc, char **argv, int jobs)
 
 	for (pass = 0; pass < 3; pass++)
 		for (n = 0; n < argc; n++) {
-			const struct question_group *group = find(argv[n]);
+			const struct question_group *group = find_group(argv[n]);
 
 			if (pass != (group->kind & ALONE ? 2 : group->kind & WAITS ? 0 : 1))
 				continue;
@@ -356,7 +356,7 @@ static void run_all(int argc, char **argv, int jobs)
 				left--;
 			}
 			slots[n] = group;
-			pids[n] = start(group);
+			pids[n] = start_group(group);
 			left++;
 			busy += !(group->kind & WAITS);
 		}

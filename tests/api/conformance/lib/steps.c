@@ -38,7 +38,7 @@ struct sockaddr *at(const char *ip, int port)
  * With CONFORMANCE_BUSY a channel has delivered events before, so that ours has its ring
  * mapped. They are user events, which have no other effect, and which only ours has.
  */
-static void use(struct rdma_event_channel *ch)
+static void use_channel(struct rdma_event_channel *ch)
 {
 	int (*post)(struct rdma_cm_id *id, int event, int status, uint64_t arg) =
 		dlsym(RTLD_DEFAULT, "rdma_write_cm_event");
@@ -61,7 +61,7 @@ struct rdma_event_channel *channel(void)
 {
 	struct rdma_event_channel *ch = NEED_PTR(rdma_create_event_channel());
 
-	use(ch);
+	use_channel(ch);
 	return ch;
 }
 

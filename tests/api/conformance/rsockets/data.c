@@ -82,7 +82,7 @@ RS_GROUP(rs_data_after_shut_rd, 0)
 }
 
 /* Send until this would block, and still does after a while. */
-static void fill(int fd)
+static void fill_socket(int fd)
 {
 	int quiet;
 
@@ -97,7 +97,7 @@ RS_GROUP(rs_full, 0)
 {
 	int peer, fd = make_rs_pair(&peer), n;
 
-	fill(fd);
+	fill_socket(fd);
 	poll_answer("poll", fd);
 	RSRET("send", rsend(fd, buffer, 1, 0));
 	RSRET("send_none", rsend(fd, buffer, 0, 0));

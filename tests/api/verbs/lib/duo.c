@@ -98,7 +98,7 @@ void skip_test(const char *why)
 	longjmp(skipped, 1);
 }
 
-static void run(unsigned int i, bool server)
+static void run_test(unsigned int i, bool server)
 {
 	bool debug = getenv("GUEST") && !strcmp(getenv("GUEST"), "debug");
 
@@ -135,6 +135,6 @@ int duo_run(int argc, char **argv)
 	for (arg = 2; arg < argc; arg++)
 		for (i = 0; i < count; i++)
 			if (!strcmp(argv[arg], tests[i].name))
-				run(i, !strcmp(argv[1], "server"));
+				run_test(i, !strcmp(argv[1], "server"));
 	return 0;
 }

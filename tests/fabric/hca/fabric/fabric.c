@@ -343,7 +343,7 @@ static void deliver_multicast(struct hca_packet *packet)
 }
 
 /* Delivers a packet by its LID; it is freed, or held for another attempt. */
-static void deliver(struct hca_packet *packet)
+static void deliver_packet(struct hca_packet *packet)
 {
 	const struct ib_mad_hdr *mad = hca_packet_mad(packet);
 
@@ -371,7 +371,7 @@ static void deliver_reordered(void)
 	list_for_each_entry(packet, &held, entry) {
 		if (packet->behind) {
 			list_del(&packet->entry);
-			deliver(packet);
+			deliver_packet(packet);
 			return;
 		}
 	}
@@ -403,7 +403,7 @@ static void apply_rules(struct hca_packet *packet)
 	case HCA_PASS:
 		break;
 	}
-	deliver(packet);
+	deliver_packet(packet);
 	deliver_reordered();
 }
 
@@ -424,7 +424,7 @@ static void run_queue(struct work_struct *work)
 		if (hca_packet_mad(packet))
 			apply_rules(packet);
 		else
-			deliver(packet);
+			deliver_packet(packet);
 		cond_resched();
 	}
 }
@@ -440,7 +440,7 @@ static void release_held(struct work_struct *work)
 			list_move_tail(&packet->entry, &due);
 	while ((packet = list_first_entry_or_null(&due, struct hca_packet, entry))) {
 		list_del(&packet->entry);
-		deliver(packet);
+		deliver_packet(packet);
 	}
 	list_for_each_entry(packet, &held, entry)
 		if (!wait || packet->due - now < wait)

@@ -52,7 +52,7 @@ u16 hca_host_lid(const union ib_gid *gid)
 	return HOST_LID + number;
 }
 
-static void keep(struct host *host, const struct hca_packet *packet)
+static void keep_packet(struct host *host, const struct hca_packet *packet)
 {
 	struct waiting *waiting = NULL;
 
@@ -82,7 +82,7 @@ bool hca_host_receive(const struct hca_packet *packet)
 	mutex_lock(&hosts_lock);
 	open = hosts[number].open;
 	if (open)
-		keep(&hosts[number], packet);
+		keep_packet(&hosts[number], packet);
 	mutex_unlock(&hosts_lock);
 	return open;
 }

@@ -13,7 +13,7 @@ static int new_socket(void)
 }
 
 /* Begin to connect; the call must not wait. */
-static void begin(int fd, const char *address)
+static void begin_connect(int fd, const char *address)
 {
 	long long began = now_ms();
 
@@ -34,7 +34,7 @@ PAIN(refused_nonblocking, 15, STOCK_VARIES | IN_DEBUG)
 {
 	int fd = new_socket(), events, error;
 
-	begin(fd, pain_address);
+	begin_connect(fd, pain_address);
 	events = events_of(fd, POLLOUT, 10000);
 	expect(events & POLLOUT, "rpoll: %#x", events);
 	error = get_int(fd, SOL_SOCKET, SO_ERROR);
@@ -63,7 +63,7 @@ PAIN(unreachable_nonblocking, 60, STOCK_VARIES)
 	int fd = new_socket(), events;
 	long long began = now_ms();
 
-	begin(fd, NOBODY);
+	begin_connect(fd, NOBODY);
 	events = events_of(fd, POLLOUT, 40000);
 	expect(events & POLLOUT, "rpoll: %#x", events);
 	expect_time("the failure", now_ms() - began, 0, 30000);
@@ -76,7 +76,7 @@ PAIN(close_while_connecting, 15, IN_DEBUG)
 	int fd = new_socket();
 	long long began;
 
-	begin(fd, NOBODY);
+	begin_connect(fd, NOBODY);
 	began = now_ms();
 	MUST(rclose(fd));
 	expect_time("rclose", now_ms() - began, 0, 3000);
@@ -89,7 +89,7 @@ PAIN(nonblocking, 30, IN_DEBUG)
 
 	start_peer(echo_all);
 	fd = new_socket();
-	begin(fd, pain_address);
+	begin_connect(fd, pain_address);
 	expect(events_of(fd, POLLOUT, 10000) & POLLOUT, "rpoll without POLLOUT");
 	error = get_int(fd, SOL_SOCKET, SO_ERROR);
 	expect(!error, "SO_ERROR is %s", error_name(error));

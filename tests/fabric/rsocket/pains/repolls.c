@@ -21,7 +21,7 @@ static void find_calls(void)
 	expect(create && control && await, "this librdmacm has no repoll");
 }
 
-static void add(int epfd, int fd, int number)
+static void add_to_repoll(int epfd, int fd, int number)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.u32 = number };
 
@@ -37,7 +37,7 @@ PAIN(repoll_close_with_sockets, 20, STOCK_FAILS | IN_DEBUG)
 	start_peer(do_nothing);
 	fd = connected();
 	epfd = MUST(create(0));
-	add(epfd, fd, 0);
+	add_to_repoll(epfd, fd, 0);
 	began = now_ms();
 	expect(!rclose(epfd), "rclose: %s", error_name(errno));
 	expect_time("rclose", now_ms() - began, 0, 2000);
@@ -54,7 +54,7 @@ PAIN(repoll_lasts, 15, STOCK_FAILS)
 	start_peer(do_nothing);
 	fd = connected();
 	epfd = MUST(create(0));
-	add(epfd, fd, 0);
+	add_to_repoll(epfd, fd, 0);
 	began = now_ms();
 	expect(!await(epfd, &event, 1, 3000), "an event without a reason");
 	expect_time("repoll_wait of 3,000 ms", now_ms() - began, 2990, 4000);
@@ -98,7 +98,7 @@ static void many_sockets(int count)
 	epfd = MUST(create(0));
 	for (n = 0; n < count; n++) {
 		fds[n] = connected_with(few_buffers);
-		add(epfd, fds[n], n);
+		add_to_repoll(epfd, fds[n], n);
 	}
 	while (heard < count) {
 		got = await(epfd, events, 16, 20000);

@@ -55,7 +55,7 @@ ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 }
 
 /* The messages of the file for the request, and the end of the dump. */
-static size_t fill(unsigned char *to, size_t room)
+static size_t fill_answer(unsigned char *to, size_t room)
 {
 	static unsigned char all[ROOM];
 	FILE *file = fopen(getenv("TOLD") ?: "", "r");
@@ -97,5 +97,5 @@ ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
 	msg->msg_flags = 0;
 	if (!(flags & MSG_PEEK))
 		asked.fd = -1;
-	return fill(msg->msg_iov[0].iov_base, msg->msg_iov[0].iov_len);
+	return fill_answer(msg->msg_iov[0].iov_base, msg->msg_iov[0].iov_len);
 }

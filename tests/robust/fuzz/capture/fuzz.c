@@ -48,7 +48,7 @@ void must(bool condition, const char *text, const char *file, int line)
 	abort();
 }
 
-static int keep(const struct capture_seen *seen, void *arg)
+static int keep_seen(const struct capture_seen *seen, void *arg)
 {
 	struct reading *to = arg;
 
@@ -91,7 +91,7 @@ void read_file(struct reading *to, const uint8_t *bytes, size_t len)
 	capture_total_free(&to->total);
 	to->count = 0;
 	memset(to->why, '?', sizeof(to->why));
-	to->ret = capture_read_total(from, keep, to, &to->total, to->why, sizeof(to->why));
+	to->ret = capture_read_total(from, keep_seen, to, &to->total, to->why, sizeof(to->why));
 	fclose(from);
 	MUST(to->count == to->total.messages);
 	MUST(to->total.n_ports <= CAPTURE_PORTS);
@@ -154,7 +154,7 @@ static void check_cut(const struct reading *whole, const struct file *file, size
 	}
 }
 
-static void put(struct file *file, const void *bytes, size_t len)
+static void put_bytes(struct file *file, const void *bytes, size_t len)
 {
 	memcpy(file->bytes + file->len, bytes, len);
 	file->len += len;
@@ -166,7 +166,7 @@ static void put_u32(struct file *file, uint32_t number)
 {
 	const uint8_t bytes[] = { number, number >> 8, number >> 16, number >> 24 };
 
-	put(file, bytes, sizeof(bytes));
+	put_bytes(file, bytes, sizeof(bytes));
 }
 
 /* A file of one packet, which has a comment. */
@@ -180,7 +180,7 @@ static void wrap(struct file *file, uint32_t link, const uint8_t *comment, size_
 	};
 	size_t block = 36 + len + -len % 4 + comment_len + -comment_len % 4;
 
-	put(file, head, sizeof(head));
+	put_bytes(file, head, sizeof(head));
 	put_u32(file, link);
 	put_u32(file, 0);
 	put_u32(file, 20);
@@ -191,9 +191,9 @@ static void wrap(struct file *file, uint32_t link, const uint8_t *comment, size_
 	put_u32(file, 0);
 	put_u32(file, len);
 	put_u32(file, len);
-	put(file, packet, len);
+	put_bytes(file, packet, len);
 	put_u32(file, OPTION_COMMENT | (uint32_t)comment_len << 16);
-	put(file, comment, comment_len);
+	put_bytes(file, comment, comment_len);
 	put_u32(file, block);
 }
 

@@ -50,7 +50,7 @@ static uint64_t number_of(struct ctx *ctx, const struct value *value)
 }
 
 /* The content of the memory at a pointer. */
-static void fill(uint8_t *data, const struct value *value, size_t len)
+static void fill_value(uint8_t *data, const struct value *value, size_t len)
 {
 	struct rdma_cm_alt_port_default port = { .ibdev_index = value->number & 3, .port_num = 1,
 						 .gid_type = 1 + (value->number >> 2 & 1) };
@@ -88,7 +88,7 @@ static uint64_t place_memory(struct image *image, unsigned int member, const str
 	struct area *area;
 
 	if (!out)
-		fill(data, value, len);
+		fill_value(data, value, len);
 	area = memory_place(value->other, out ? NULL : data, len);
 	if (image->pointers < COUNT(image->pointer)) {
 		image->member[image->pointers] = member;
@@ -97,7 +97,7 @@ static uint64_t place_memory(struct image *image, unsigned int member, const str
 	return area->user;
 }
 
-static void put(struct image *image, const struct member *member, uint64_t value)
+static void put_number(struct image *image, const struct member *member, uint64_t value)
 {
 	memcpy(image->bytes + member->offset, &value, member->size < 8 ? member->size : 8);
 }
@@ -131,15 +131,15 @@ static void put_member(struct image *image, struct ctx *ctx, const struct call *
 	if (member->kind == K_OUT) {
 		memset(image->bytes + member->offset, POISON, member->size);
 	} else if (!value) {
-		put(image, member, by_default(image, call, member));
+		put_number(image, member, by_default(image, call, member));
 	} else if (value->way == ADDRESS) {
 		addr = address_make(value->number, value->other, known_listener);
 		memcpy(image->bytes + member->offset, &addr,
 		       member->size < sizeof(addr) ? member->size : sizeof(addr));
 	} else if (value->way == MEMORY) {
-		put(image, member, place_memory(image, number, value));
+		put_number(image, member, place_memory(image, number, value));
 	} else {
-		put(image, member, number_of(ctx, value));
+		put_number(image, member, number_of(ctx, value));
 	}
 }
 

@@ -28,14 +28,7 @@
 static struct program *corpus[MOST];
 static unsigned int known;
 
-static unsigned long number(const char *name, unsigned long otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoul(text, NULL, 0) : otherwise;
-}
-
-static void keep(const struct program *program)
+static void keep_program(const struct program *program)
 {
 	if (known == MOST)
 		return;
@@ -43,14 +36,14 @@ static void keep(const struct program *program)
 	*corpus[known++] = *program;
 }
 
-static void load(const char *path)
+static void load_programs(const char *path)
 {
 	FILE *file = fopen(path, "re");
 	int line;
 
 	if (!file)
 		ktap_fail(__FILE__, __LINE__, "%s: %m", path);
-	line = programs_read(file, keep);
+	line = programs_read(file, keep_program);
 	fclose(file);
 	if (line)
 		ktap_fail(__FILE__, __LINE__, "%s: line %d is no call", path, line);
@@ -60,9 +53,9 @@ static void load_corpus(void)
 {
 	const char *path = getenv("FUZZ_CORPUS") ?: HERE "corpus.txt";
 
-	load(HERE "seeds.txt");
+	load_programs(HERE "seeds.txt");
 	if (*path)
-		load(path);
+		load_programs(path);
 }
 
 /* At the lowest priority, so that workers finish what a call has started before the next call. */
@@ -80,7 +73,7 @@ static void init(void)
 /* The last programs, as a ring. */
 static struct program *history;
 
-static struct result run(const struct program *program)
+static struct result run_program(const struct program *program)
 {
 	history[executions % OFTEN] = *program;
 	return execute(program);
@@ -121,7 +114,7 @@ static void expect_quiet(void)
 static struct result again(const struct program *program)
 {
 	cover_restore();
-	return run(program);
+	return run_program(program);
 }
 
 /* Removes the calls that the new coverage does not need. */
@@ -161,12 +154,12 @@ static void try_new(FILE *file)
 
 	program_change(&program, pick());
 	cover_save();
-	result = run(&program);
+	result = run_program(&program);
 	if (!result.edges && !result.states)
 		return;
 	/* The new coverage may not repeat. */
 	shorten(&program, &result);
-	keep(&program);
+	keep_program(&program);
 	if (file) {
 		program_print(file, &program);
 		fflush(file);
@@ -198,7 +191,7 @@ static void print_figures(void)
 	ktap_note("what they left was gone after %lu ms at most", longest_quiet_ms);
 }
 
-static void begin(void)
+static void begin_corpus(void)
 {
 	history = calloc(OFTEN, sizeof(*history));
 	init();
@@ -208,27 +201,28 @@ static void begin(void)
 TEST(known_programs)
 {
 	ktap_timeout(600);
-	begin();
+	begin_corpus();
 	for (unsigned int i = 0; i < known; i++)
-		run(corpus[i]);
+		run_program(corpus[i]);
 	expect_quiet();
 	print_figures();
 }
 
 TEST(new_programs)
 {
-	unsigned long most = number("FUZZ_EXECUTIONS", 1000), seconds = number("FUZZ_SECONDS", 0);
-	unsigned long seed = number("FUZZ_SEED", 1), checked = 0, old;
+	unsigned long most = ktap_env("FUZZ_EXECUTIONS", 1000);
+	unsigned long seconds = ktap_env("FUZZ_SECONDS", 0);
+	unsigned long seed = ktap_env("FUZZ_SEED", 1), checked = 0, old;
 	const char *path = getenv("FUZZ_NEW");
 	FILE *file = path ? fopen(path, "we") : NULL;
 	time_t end = time(NULL) + seconds;
 
 	ktap_timeout(seconds + 1500 + most / 100);
-	begin();
+	begin_corpus();
 	chance_seed(seed);
 	old = known;
 	for (unsigned int i = 0; i < old; i++)
-		run(corpus[i]);
+		run_program(corpus[i]);
 	while (executions < most || time(NULL) < end) {
 		try_new(file);
 		if (executions - checked < OFTEN / 2)
@@ -291,11 +285,11 @@ static int merge(const char *path)
 	unsigned int seeds;
 	FILE *file;
 
-	load(HERE "seeds.txt");
+	load_programs(HERE "seeds.txt");
 	seeds = known;
-	load(HERE "corpus.txt");
+	load_programs(HERE "corpus.txt");
 	if (more)
-		load(more);
+		load_programs(more);
 	qsort(corpus + seeds, known - seeds, sizeof(corpus[0]), by_length);
 	file = fopen(path, "we");
 	if (!file) {

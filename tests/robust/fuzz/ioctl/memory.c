@@ -70,7 +70,7 @@ static size_t there(enum where where, size_t len)
 	return where == HALF ? len / 2 : len;
 }
 
-static uint8_t *begin(enum where where, uint8_t *slot, size_t len)
+static uint8_t *begin_struct(enum where where, uint8_t *slot, size_t len)
 {
 	switch (where) {
 	case EDGE:
@@ -102,7 +102,7 @@ struct area *memory_place(enum where where, const void *data, size_t len)
 		area->user = stray(where, slot);
 		return area;
 	}
-	area->bytes = begin(where, slot, len);
+	area->bytes = begin_struct(where, slot, len);
 	area->len = there(where, len);
 	area->whole = area->len == len && where != FIXED;
 	area->user = (uintptr_t)area->bytes;

@@ -49,13 +49,6 @@ struct fuzzer {
 	uint32_t id;
 };
 
-static unsigned long long number(const char *name, unsigned long long otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 0) : otherwise;
-}
-
 static size_t put_attr(uint8_t *to, uint16_t type, const void *data, uint16_t len)
 {
 	struct nlattr attr = { .nla_len = NLA_HDRLEN + len, .nla_type = type };
@@ -365,8 +358,8 @@ static unsigned long count_ids(struct fuzzer *fuzzer)
 
 static void fuzz(enum who who)
 {
-	unsigned long messages = number("FUZZ_MESSAGES", 100000), datagrams = 0;
-	struct fuzzer fuzzer = { .who = who, .sock = -1, .state = number("FUZZ_SEED", 1) + who };
+	unsigned long messages = ktap_env("FUZZ_MESSAGES", 100000), datagrams = 0;
+	struct fuzzer fuzzer = { .who = who, .sock = -1, .state = ktap_env("FUZZ_SEED", 1) + who };
 	static uint8_t datagram[AT_ONCE * 2048] __attribute__((aligned(8)));
 	double begin = ktap_now(), took;
 	unsigned long ids;
@@ -390,7 +383,7 @@ static void fuzz(enum who who)
 		change_objects(&fuzzer);
 	ids = count_ids(&fuzzer);
 	ktap_note("seed %llu: %lu messages, %.0f in a second, %lu objects, %lu whole dumps",
-		  number("FUZZ_SEED", 1), fuzzer.messages, fuzzer.messages / took, fuzzer.answers,
+		  ktap_env("FUZZ_SEED", 1), fuzzer.messages, fuzzer.messages / took, fuzzer.answers,
 		  fuzzer.dumps);
 	for (int err = 0; err < 134; err++)
 		if (fuzzer.errors[err])
@@ -407,7 +400,7 @@ static void fuzz_as(enum who who)
 	pid_t pid;
 	int ctx;
 
-	ktap_timeout(120 + number("FUZZ_MESSAGES", 100000) / 200);
+	ktap_timeout(120 + ktap_env("FUZZ_MESSAGES", 100000) / 200);
 	inventory_take(&before);
 	ctx = get_ctx();
 	for (int i = 0; i < OBJECTS; i++)

@@ -54,13 +54,6 @@ struct world {
 	unsigned long calls, reads, events, maps, forks, closes, lies;
 };
 
-static unsigned long long number(const char *name, unsigned long long otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 0) : otherwise;
-}
-
 static bool is_documented(uint32_t cmd, int err)
 {
 	const short *known = documented[_IOC_NR(cmd) - RDMA_CM_ALT_CMD_BASE];
@@ -109,7 +102,7 @@ static void lie(const struct slot *slot, uint64_t *state)
 /* The second thread. */
 static void *lies(void *arg)
 {
-	uint64_t state = number("FUZZ_SEED", 1) ^ 0x11e5;
+	uint64_t state = ktap_env("FUZZ_SEED", 1) ^ 0x11e5;
 	struct world *world = arg;
 
 	while (!__atomic_load_n(&world->stop, __ATOMIC_RELAXED)) {
@@ -414,9 +407,9 @@ static void check_other(int ctx, struct ring *other, uint32_t id, int count)
 
 TEST(a_program_lies_about_its_rings)
 {
-	unsigned long operations = number("FUZZ_OPERATIONS", 100000);
+	unsigned long operations = ktap_env("FUZZ_OPERATIONS", 100000);
 	struct world world = {
-		.state = number("FUZZ_SEED", 1), .lock = PTHREAD_MUTEX_INITIALIZER,
+		.state = ktap_env("FUZZ_SEED", 1), .lock = PTHREAD_MUTEX_INITIALIZER,
 	};
 	int ctx = get_ctx(), count = 0;
 	struct ring other = get_ring(ctx, 8);
@@ -445,7 +438,7 @@ TEST(a_program_lies_about_its_rings)
 		close_slot(&world, &world.slots[i]);
 	close(world.ctx);
 	ktap_note("seed %llu: %lu operations, %.0f in a second, %lu lies between them",
-		  number("FUZZ_SEED", 1), world.calls, world.calls / took, world.lies);
+		  ktap_env("FUZZ_SEED", 1), world.calls, world.calls / took, world.lies);
 	ktap_note("%lu reads of %lu events, %lu mappings, %lu closes, %lu forks",
 		  world.reads, world.events, world.maps, world.closes, world.forks);
 	EXPECT(world.events > world.calls / 100);

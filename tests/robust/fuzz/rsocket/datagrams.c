@@ -173,7 +173,7 @@ static void connect_one(void)
 		rconnect(fd, &none, sizeof(none));
 }
 
-static void look(void)
+static void look_at_sockets(void)
 {
 	struct pollfd fds[SOCKETS];
 	struct epoll_event events[SOCKETS];
@@ -191,10 +191,10 @@ static void shut(void)
 }
 
 static const operation operations[] = {
-	send_udp, send_ud, send_honestly, receive, connect_one, look, shut,
+	send_udp, send_ud, send_honestly, receive, connect_one, look_at_sockets, shut,
 };
 
-static void check(int fd)
+static void check_socket(int fd)
 {
 	struct rcl_sock *sock = rcl_sock_get(fd);
 	struct rcl_dgram *d = rcl_dgram_of(sock);
@@ -219,7 +219,7 @@ void datagram_input(bool ipv6)
 		operations[in_u8() % ARRAY_SIZE(operations)]();
 		service_run(false);
 		for (j = 0; j < SOCKETS; j++)
-			check(here.fd[j]);
+			check_socket(here.fd[j]);
 	}
 	for (j = 0; j < SOCKETS; j++)
 		rclose(here.fd[j]);

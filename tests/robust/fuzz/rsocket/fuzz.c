@@ -109,7 +109,7 @@ static int new_socket(void)
 	return fd;
 }
 
-static void add(int fd)
+static void add_socket(int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLOUT, .data.fd = fd };
 
@@ -131,8 +131,8 @@ static void connect_both(void)
 	if (world.fd[1] >= 0)
 		rfcntl(world.fd[1], F_SETFL, O_NONBLOCK);
 	world.repoll = repoll_create(0);
-	add(world.fd[0]);
-	add(world.fd[1]);
+	add_socket(world.fd[0]);
+	add_socket(world.fd[1]);
 }
 
 static void step(void)
@@ -157,7 +157,7 @@ static void step(void)
 	}
 }
 
-static void begin(bool iwarp)
+static void begin_input(bool iwarp)
 {
 	fake_verbs_reset();
 	fake_install();
@@ -184,7 +184,7 @@ static void close_both(void)
 	rclose(world.repoll);
 }
 
-static void end(void)
+static void end_input(void)
 {
 	service_end();
 	rcl_devices_reset();
@@ -220,11 +220,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		config_input();
 		return 0;
 	}
-	begin(kind & 1 && kind < DATAGRAMS);
+	begin_input(kind & 1 && kind < DATAGRAMS);
 	if (kind < DATAGRAMS)
 		stream_input();
 	else
 		datagram_input(kind & 1);
-	end();
+	end_input();
 	return 0;
 }

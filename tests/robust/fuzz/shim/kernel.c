@@ -266,7 +266,7 @@ const char *kernel_end(void)
 }
 
 /* The next call of a command fails. */
-static void fail(void)
+static void fail_input(void)
 {
 	unsigned int cmd = in_below(FAKE_COMMANDS);
 
@@ -454,7 +454,7 @@ static void verbs(void)
 }
 
 const operation kernel_operations[] = {
-	fail, falsify, falsify, bad_read, bad_map, bad_ring, post_record, post_record, post_record,
-	request, event, choose_events, change_answers, verbs,
+	fail_input, falsify, falsify, bad_read, bad_map, bad_ring,
+	post_record, post_record, post_record, request, event, choose_events, change_answers, verbs,
 };
 const unsigned int kernel_operations_count = ARRAY_SIZE(kernel_operations);

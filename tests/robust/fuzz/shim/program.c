@@ -51,7 +51,7 @@ static void acknowledge(unsigned int i)
 	world.held[i] = NULL;
 }
 
-static void hold(struct rdma_cm_event *event)
+static void hold_event(struct rdma_cm_event *event)
 {
 	unsigned int i = in_below(HELD);
 
@@ -194,7 +194,7 @@ static void get_event(void)
 	unsigned int n = 1 + in_below(12);
 
 	while (n-- && !rdma_get_cm_event(channel, &event))
-		hold(event);
+		hold_event(event);
 }
 
 static void get_events(void)
@@ -205,7 +205,7 @@ static void get_events(void)
 
 	n = rdma_alt_get_cm_events(channel, events, 1 + (int)in_below(16));
 	for (i = 0; i < n; i++)
-		hold(events[i]);
+		hold_event(events[i]);
 }
 
 static void ack_event(void)

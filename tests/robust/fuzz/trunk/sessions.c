@@ -99,7 +99,7 @@ static void attach_both(struct pair *pair)
 	MUST(!attach(&pair->side[1], received));
 }
 
-static bool add(struct side *side)
+static bool add_message(struct side *side)
 {
 	u32 **kept;
 
@@ -113,7 +113,7 @@ static bool add(struct side *side)
 }
 
 /* Returns whether a frame was sent: one with records, or an acknowledgement. */
-static bool send(struct side *side, bool ack, struct frame *frame)
+static bool send_frame(struct side *side, bool ack, struct frame *frame)
 {
 	struct rca_session *session = &side->session;
 	const u32 *kept;
@@ -148,7 +148,7 @@ static bool pair_send(struct pair *pair, struct side *side, bool ack)
 	struct side *peer = &pair->side[side == &pair->side[0]];
 	struct frame frame;
 
-	if (!send(side, ack, &frame))
+	if (!send_frame(side, ack, &frame))
 		return false;
 	MUST(peer->count < peer->buffers);
 	peer->way[(peer->first + peer->count++) % RECEIVES] = frame;
@@ -156,7 +156,7 @@ static bool pair_send(struct pair *pair, struct side *side, bool ack)
 	return true;
 }
 
-static bool deliver(struct side *side)
+static bool deliver_frame(struct side *side)
 {
 	const struct frame *frame = &side->way[side->first];
 
@@ -194,7 +194,7 @@ static void come_to_rest(struct pair *pair)
 
 			again |= pair_send(pair, side, false);
 			again |= pair_send(pair, side, true);
-			again |= deliver(side);
+			again |= deliver_frame(side);
 			again |= post(side, RECEIVES);
 		}
 		MUST(pair->sends - before < MOST_TO_REST);
@@ -230,7 +230,7 @@ static void pair_step(struct pair *pair, u8 byte)
 	switch (byte >> 1 & 7) {
 	case 0:
 	case 1:
-		add(side);
+		add_message(side);
 		break;
 	case 2:
 		pair_send(pair, side, false);
@@ -240,7 +240,7 @@ static void pair_step(struct pair *pair, u8 byte)
 		break;
 	case 4:
 	case 5:
-		deliver(side);
+		deliver_frame(side);
 		break;
 	case 6:
 		post(side, more + 1);
@@ -320,11 +320,11 @@ void fuzz_liar(struct input *in)
 		switch (byte & 7) {
 		case 0:
 		case 1:
-			add(&side);
+			add_message(&side);
 			break;
 		case 2:
 		case 3:
-			send(&side, byte & 8, &frame);
+			send_frame(&side, byte & 8, &frame);
 			break;
 		case 4:
 		case 5:

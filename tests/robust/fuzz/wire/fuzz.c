@@ -51,21 +51,14 @@ struct server {
 	unsigned long events[RDMA_CM_ALT_EVENT_USER + 1];	/* by type */
 };
 
-static unsigned long long number(const char *name, unsigned long long otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 0) : otherwise;
-}
-
 static uint64_t seed(void)
 {
-	return number("FUZZ_SEED", 1);
+	return ktap_env("FUZZ_SEED", 1);
 }
 
 static unsigned int seconds(void)
 {
-	return number("FUZZ_SECONDS", 20);
+	return ktap_env("FUZZ_SECONDS", 20);
 }
 
 static void knob(const char *name, const void *data, size_t len)
@@ -133,7 +126,7 @@ static unsigned int most_private(const event_t *ev)
 }
 
 /* Checks a record: it must be valid whatever the peer has sent. */
-static void check(const event_t *ev)
+static void check_event(const event_t *ev)
 {
 	EXPECT(ev->length <= sizeof(*ev));
 	EXPECT(ev->type <= RDMA_CM_ALT_EVENT_USER);
@@ -189,7 +182,7 @@ static void look_for_mark(struct server *server, const event_t *ev)
 
 static void serve_event(struct server *server, const event_t *ev)
 {
-	check(ev);
+	check_event(ev);
 	server->events[ev->type]++;
 	if (ev->type == RDMA_CM_ALT_EVENT_CONNECT_REQUEST) {
 		answer(server, ev);
@@ -329,8 +322,8 @@ static void make_again(uint8_t *mad, const struct messages *messages, const stru
 }
 
 /* A message, mostly a request; the source LID may be unknown. */
-static void make(struct record *record, const struct server *server,
-		 const struct messages *messages, struct cm_way *way, uint64_t *state)
+static void make_record(struct record *record, const struct server *server,
+			const struct messages *messages, struct cm_way *way, uint64_t *state)
 {
 	uint16_t attr = draw_below(state, 4) ? draw_below(state, 3) ? CM_REQ : CM_SIDR_REQ :
 			CM_REQ + draw_below(state, CM_APR - CM_REQ + 1);
@@ -361,7 +354,7 @@ static void send_batch(struct messages *messages, const struct server *server, s
 	time_t end = time(NULL) + PATIENCE;
 
 	for (int i = 0; i < BATCH - 1; i++)
-		make(&records[i], server, messages, way, state);
+		make_record(&records[i], server, messages, way, state);
 	from_peer(way, mark % PEERS);
 	cm_mad_make(last->mad, CM_SIDR_REQ, way, (uint64_t)RDMA_PS_UDP << 16 | server->udp, state);
 	memcpy(user, MARK, sizeof(MARK));
@@ -386,7 +379,7 @@ TEST(a_peer_sends_what_it_likes)
 {
 	static struct messages messages;
 	struct cm_way way = { .dlid = 2 };
-	unsigned long sent = 0, least = number("FUZZ_MESSAGES", 0);
+	unsigned long sent = 0, least = ktap_env("FUZZ_MESSAGES", 0);
 	double begin = ktap_now();
 	struct inventory before;
 	struct server server = {};
@@ -461,7 +454,7 @@ static void client_event(struct client *clients, int ctx, const event_t *ev, uin
 {
 	struct client *client = &clients[ev->cookie % CLIENTS];
 
-	check(ev);
+	check_event(ev);
 	EXPECT(ev->cookie < CLIENTS);
 	/* A read may have an event of an id that an earlier event of the same read has ended. */
 	if (ev->id != client->id)

@@ -63,13 +63,6 @@ static struct sequences captures;
 static int ctx, queue, own;
 static unsigned long events[EVENT(USER) + 1];
 
-static unsigned long long number(const char *name, unsigned long long otherwise)
-{
-	const char *text = getenv(name);
-
-	return text && *text ? strtoull(text, NULL, 0) : otherwise;
-}
-
 /* A finding, with all that repeats it. */
 static void wrong(const struct play *play, const char *what)
 {
@@ -77,7 +70,7 @@ static void wrong(const struct play *play, const char *what)
 
 	sequence_text(&play->sequence, text, sizeof(text));
 	ktap_fail(__FILE__, __LINE__, "FUZZ_SEED=%llu FUZZ_TURN=%u: %s\n# %s\n# step %u of %u",
-		  number("FUZZ_SEED", 1), play->turn, what, text, play->at, play->sequence.count);
+		  ktap_env("FUZZ_SEED", 1), play->turn, what, text, play->at, play->sequence.count);
 }
 
 static struct known *add_id(struct play *play, uint32_t id, bool client, bool datagram)
@@ -145,7 +138,7 @@ static void take_answer(struct play *play, const uint8_t *mad)
 }
 
 /* Takes what comes within a time; returns whether there was something. */
-static bool look(int ms)
+static bool take_all(int ms)
 {
 	struct pollfd fds[HOSTS + 1] = { { .fd = queue, .events = POLLIN } };
 	uint8_t mad[MAD_BYTES];
@@ -353,7 +346,7 @@ static void look_around(void)
 {
 	double end = ktap_now() + ROUND_MS / 1000.0;
 
-	while (look(QUIET_MS) && ktap_now() < end)
+	while (take_all(QUIET_MS) && ktap_now() < end)
 		;
 }
 
@@ -371,10 +364,10 @@ static void leave(void)
 	do {
 		for (struct play *play = plays; play < plays + HOSTS; play++)
 			destroy_ids(play);
-	} while (look(QUIET_MS));
+	} while (take_all(QUIET_MS));
 }
 
-static void begin(struct play *play, uint32_t turn)
+static void begin_play(struct play *play, uint32_t turn)
 {
 	play->turn = turn;
 	play->at = 0;
@@ -426,7 +419,7 @@ static void as_recorded(const char *name, uint32_t turn, unsigned int wanted, un
 	for (unsigned int i = 0; i < HOSTS; i++) {
 		plays[i].sequence = *sequences_find(&captures, name);
 		plays[i].host.exact = true;
-		begin(&plays[i], turn + i);
+		begin_play(&plays[i], turn + i);
 	}
 	do {
 		more = false;
@@ -436,7 +429,7 @@ static void as_recorded(const char *name, uint32_t turn, unsigned int wanted, un
 	} while (more);
 	for (struct play *play = plays; play < plays + HOSTS; play++) {
 		while (!has_done(play, wanted, sent) && ktap_now() < end)
-			look(20);
+			take_all(20);
 		if (has_done(play, wanted, sent))
 			continue;
 		ktap_note("%u ids, events %#lx of %#x, messages %#x of %#x", play->ids.count,
@@ -450,13 +443,13 @@ static void as_recorded(const char *name, uint32_t turn, unsigned int wanted, un
 #define SENT(name) (1u << (CM_##name - CM_REQ))
 
 /* The next sequence of a host. */
-static void start(struct play *play, uint32_t turn)
+static void start_play(struct play *play, uint32_t turn)
 {
-	uint32_t drawn = number("FUZZ_TURN", turn);
+	uint32_t drawn = ktap_env("FUZZ_TURN", turn);
 
-	play->state = number("FUZZ_SEED", 1) << 32 ^ drawn;
+	play->state = ktap_env("FUZZ_SEED", 1) << 32 ^ drawn;
 	sequence_make(&play->sequence, &captures, &play->state);
-	begin(play, turn);
+	begin_play(play, turn);
 	play->turn = drawn;
 }
 
@@ -476,7 +469,7 @@ static uint32_t play_for(unsigned int seconds)
 				play->sequence.count = 0;
 				if (ktap_now() > end)
 					continue;
-				start(play, ++turn);
+				start_play(play, ++turn);
 			}
 			more = true;
 		}
@@ -488,7 +481,7 @@ static uint32_t play_for(unsigned int seconds)
 
 TEST(a_peer_changes_the_order_of_captures)
 {
-	unsigned int seconds = number("FUZZ_SECONDS", 20);
+	unsigned int seconds = ktap_env("FUZZ_SECONDS", 20);
 	struct inventory before;
 	double began;
 	uint32_t turn;
@@ -499,7 +492,7 @@ TEST(a_peer_changes_the_order_of_captures)
 	hosts_up();
 	began = ktap_now();
 	turn = play_for(seconds);
-	ktap_note("seed %llu: %u sequences, %.0f in a second", number("FUZZ_SEED", 1), turn,
+	ktap_note("seed %llu: %u sequences, %.0f in a second", ktap_env("FUZZ_SEED", 1), turn,
 		  turn / (ktap_now() - began));
 	for (unsigned int type = 0; type <= EVENT(USER); type++)
 		if (events[type])
@@ -508,7 +501,7 @@ TEST(a_peer_changes_the_order_of_captures)
 		    SENT(REP) | SENT(DREP));
 	as_recorded("client", turn + 1 + HOSTS, BIT(CONNECT_RESPONSE) | BIT(DISCONNECTED),
 		    SENT(REQ) | SENT(RTU) | SENT(DREQ));
-	while (look(FAREWELL_MS))
+	while (take_all(FAREWELL_MS))
 		;
 	close(queue);
 	close(own);

@@ -23,14 +23,7 @@ static struct rdma_cm_id *bound(struct rdma_event_channel *ch)
 	return id;
 }
 
-static void destroy(struct rdma_cm_id *id, struct rdma_event_channel *ch)
-{
-	rdma_destroy_qp(id);
-	assert_int_equal(rdma_destroy_id(id), 0);
-	rdma_destroy_event_channel(ch);
-}
-
-static int join(struct rdma_cm_id *id, const char *group)
+static int join_group(struct rdma_cm_id *id, const char *group)
 {
 	return rdma_join_multicast(id, addr4(group, 0), context);
 }
@@ -43,7 +36,7 @@ static int leave(struct rdma_cm_id *id, const char *group)
 static void join_and_ack(struct rdma_cm_id *id, const char *group, __u16 lid)
 {
 	fake.group.dlid = lid;
-	assert_int_equal(join(id, group), 0);
+	assert_int_equal(join_group(id, group), 0);
 	take_and_ack(id->channel, RDMA_CM_EVENT_MULTICAST_JOIN);
 }
 
@@ -54,7 +47,7 @@ TEST(join_attaches_the_qp_when_its_event_is_read)
 	struct rdma_cm_event *event;
 
 	add_qp(id);
-	assert_int_equal(join(id, GROUP), 0);
+	assert_int_equal(join_group(id, GROUP), 0);
 	assert_int_equal(LAST_JOIN->join_state, RDMA_MC_JOIN_FLAG_FULLMEMBER);
 	assert_int_equal(LAST_JOIN->id, handle_of(id));
 	assert_memory_equal(LAST_JOIN->group.bytes, addr4(GROUP, 0),
@@ -75,7 +68,7 @@ TEST(join_attaches_the_qp_when_its_event_is_read)
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_int_equal(fake_verbs.detaches, 1);
 	assert_int_equal(fake_verbs.attached, 0);
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(cookie_is_no_pointer)
@@ -83,11 +76,11 @@ TEST(cookie_is_no_pointer)
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id = bound(ch);
 
-	assert_int_equal(join(id, GROUP), 0);
+	assert_int_equal(join_group(id, GROUP), 0);
 	assert_int_equal(LAST_JOIN->cookie, rcl_id_of(id)->members->cookie);
 	assert_ptr_not_equal((uintptr_t)LAST_JOIN->cookie, rcl_id_of(id)->members);
 	assert_int_not_equal(LAST_JOIN->cookie, rcl_id_of(id)->cookie);
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(join_without_qp_attaches_nothing)
@@ -98,7 +91,7 @@ TEST(join_without_qp_attaches_nothing)
 	join_and_ack(id, GROUP, 1);
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_int_equal(fake_verbs.attaches + fake_verbs.detaches, 0);
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 /* The program created the QP later, and attached it itself. */
@@ -112,7 +105,7 @@ TEST(leave_detaches_a_qp_that_the_program_attached)
 	fake_verbs.attached = 1 << 1;
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_int_equal(fake_verbs.attached, 0);
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(send_only_attaches_nothing)
@@ -131,7 +124,7 @@ TEST(send_only_attaches_nothing)
 	take_and_ack(ch, RDMA_CM_EVENT_MULTICAST_JOIN);
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_int_equal(fake_verbs.attaches + fake_verbs.detaches, 0);
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(join_ex_checks_its_attributes)
@@ -158,7 +151,7 @@ TEST(join_ex_checks_its_attributes)
 	attr.addr = NULL;
 	assert_fails(EINVAL, rdma_join_multicast_ex(id, &attr, NULL));
 	assert_int_equal(fake.calls[FAKE(JOIN)], 0);
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(null_and_foreign_families_are_einval)
@@ -176,7 +169,7 @@ TEST(null_and_foreign_families_are_einval)
 	assert_fails(EINVAL, rdma_leave_multicast(NULL, addr4(GROUP, 0)));
 	assert_fails(EINVAL, rdma_leave_multicast(id, NULL));
 	assert_fails(EINVAL, rdma_leave_multicast(id, &bad));
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(join_that_the_kernel_refuses_leaves_nothing)
@@ -189,12 +182,12 @@ TEST(join_that_the_kernel_refuses_leaves_nothing)
 	join_and_ack(id, OTHER, 1);
 	for (i = 0; i < ARRAY_SIZE(errors); i++) {
 		fake.fail[FAKE(JOIN)] = errors[i];
-		assert_fails(errors[i], join(id, GROUP));
+		assert_fails(errors[i], join_group(id, GROUP));
 		assert_fails(EADDRNOTAVAIL, leave(id, GROUP));
 	}
 	assert_int_equal(leave(id, OTHER), 0);
 	assert_null(rcl_id_of(id)->members);
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(leave_of_a_group_that_was_not_joined)
@@ -215,7 +208,7 @@ TEST(leave_of_a_group_that_was_not_joined)
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_fails(EADDRNOTAVAIL, leave(id, GROUP));
 	assert_int_equal(fake.calls[FAKE(LEAVE)], 1);
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 /* The membership ended with its device; leaving still works. */
@@ -228,7 +221,7 @@ TEST(leave_that_the_kernel_refuses)
 	fake.fail[FAKE(LEAVE)] = ENOENT;
 	assert_fails(ENOENT, leave(id, GROUP));
 	assert_fails(EADDRNOTAVAIL, leave(id, GROUP));
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(several_groups_are_left_one_by_one)
@@ -249,7 +242,7 @@ TEST(several_groups_are_left_one_by_one)
 	assert_int_equal(fake.last[FAKE(LEAVE)].leave.member, first);
 	assert_int_equal(leave(id, "239.1.1.3"), 0);
 	assert_int_equal(fake_verbs.attached, 0);
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 /* Verbs attach the QP once: the first leave must not detach it for both memberships. */
@@ -266,7 +259,7 @@ TEST(one_group_joined_twice_is_detached_once)
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_int_equal(fake_verbs.attached, 0);
 	assert_int_equal(fake_verbs.detaches, 1);
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 /* The QP could not be destroyed while it is attached to a group without a membership. */
@@ -286,7 +279,7 @@ TEST(second_event_of_a_membership_changes_nothing)
 	assert_int_equal(fake_verbs.attached, 1 << 1);
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_int_equal(fake_verbs.attached, 0);
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(qp_that_cannot_be_attached_is_a_multicast_error)
@@ -296,7 +289,7 @@ TEST(qp_that_cannot_be_attached_is_a_multicast_error)
 	struct rdma_cm_event *event;
 
 	add_qp(id);
-	assert_int_equal(join(id, GROUP), 0);
+	assert_int_equal(join_group(id, GROUP), 0);
 	fake_verbs.fail_at = fake_verbs.steps + 1;
 	event = take(ch, RDMA_CM_EVENT_MULTICAST_ERROR);
 	assert_int_equal(event->status, -ENOMEM);
@@ -304,7 +297,7 @@ TEST(qp_that_cannot_be_attached_is_a_multicast_error)
 	rdma_ack_cm_event(event);
 	/* Still a member: the program leaves, or continues without its QP. */
 	assert_int_equal(leave(id, GROUP), 0);
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(error_event_names_the_join)
@@ -316,7 +309,7 @@ TEST(error_event_names_the_join)
 	add_qp(id);
 	fake.join_event = RDMA_CM_ALT_EVENT_MULTICAST_ERROR;
 	fake.status = -ENETUNREACH;
-	assert_int_equal(join(id, GROUP), 0);
+	assert_int_equal(join_group(id, GROUP), 0);
 	event = take(ch, RDMA_CM_EVENT_MULTICAST_ERROR);
 	assert_int_equal(event->status, -ENETUNREACH);
 	assert_ptr_equal(event->id, id);
@@ -325,7 +318,7 @@ TEST(error_event_names_the_join)
 	rdma_ack_cm_event(event);
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_int_equal(fake_verbs.detaches, 0);
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(synchronous_join_waits_and_leave_drops_its_event)
@@ -333,14 +326,14 @@ TEST(synchronous_join_waits_and_leave_drops_its_event)
 	struct rdma_cm_id *id = bound(NULL);
 
 	add_qp(id);
-	assert_int_equal(join(id, GROUP), 0);
+	assert_int_equal(join_group(id, GROUP), 0);
 	assert_int_equal(id->event->event, RDMA_CM_EVENT_MULTICAST_JOIN);
 	assert_int_equal(fake_verbs.attaches, 1);
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_null(id->event);
 	fake.join_event = RDMA_CM_ALT_EVENT_MULTICAST_ERROR;
 	fake.status = -ENODEV;
-	assert_fails(ENODEV, join(id, GROUP));
+	assert_fails(ENODEV, join_group(id, GROUP));
 	assert_int_equal(leave(id, GROUP), 0);
 	rdma_destroy_qp(id);
 	assert_int_equal(rdma_destroy_id(id), 0);
@@ -353,7 +346,7 @@ TEST(nonblocking_synchronous_join_completes_later)
 
 	fcntl(id->channel->fd, F_SETFL, O_NONBLOCK);
 	fake.join_event = FAKE_NO_EVENT;
-	assert_fails(EAGAIN, join(id, GROUP));
+	assert_fails(EAGAIN, join_group(id, GROUP));
 	for (member = 1; !fake.members[member].alive; member++)
 		;
 	fake_post_member(RDMA_CM_ALT_EVENT_MULTICAST_JOIN, member, 0);
@@ -379,9 +372,9 @@ TEST(leave_waits_for_the_events_of_its_membership_alone)
 	struct rdma_cm_event *mine, *other;
 	pthread_t thread;
 
-	assert_int_equal(join(id, OTHER), 0);
+	assert_int_equal(join_group(id, OTHER), 0);
 	other = take(ch, RDMA_CM_EVENT_MULTICAST_JOIN);
-	assert_int_equal(join(id, GROUP), 0);
+	assert_int_equal(join_group(id, GROUP), 0);
 	mine = take(ch, RDMA_CM_EVENT_MULTICAST_JOIN);
 	atomic_store(&acking, false);
 	pthread_create(&thread, NULL, ack_later, mine);
@@ -407,7 +400,7 @@ TEST(event_of_a_membership_that_is_over_is_dropped)
 
 	fcntl(ch->fd, F_SETFL, O_NONBLOCK);
 	add_qp(id);
-	assert_int_equal(join(id, GROUP), 0);
+	assert_int_equal(join_group(id, GROUP), 0);
 	member = rcl_member_get(rcl_id_of(id), rcl_id_of(id)->members->cookie);
 	/* The fake kernel keeps the record in its queue. */
 	assert_int_equal(leave(id, GROUP), 0);
@@ -417,7 +410,7 @@ TEST(event_of_a_membership_that_is_over_is_dropped)
 	assert_int_equal(rcl_member_joined(rcl_id_of(id), member, &group), 0);
 	assert_int_equal(fake_verbs.attaches, 0);
 	rcl_member_put(member);
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(second_event_of_a_membership)
@@ -433,7 +426,7 @@ TEST(second_event_of_a_membership)
 	take_and_ack(ch, RDMA_CM_EVENT_MULTICAST_ERROR);
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_int_equal(fake_verbs.attached, 0);
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(destroy_qp_detaches_it_first)
@@ -453,7 +446,7 @@ TEST(destroy_qp_detaches_it_first)
 	assert_int_equal(leave(id, GROUP), 0);
 	assert_int_equal(leave(id, OTHER), 0);
 	assert_int_equal(fake_verbs.detaches, 2);
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(destroy_id_detaches_and_forgets)
@@ -470,7 +463,7 @@ TEST(destroy_id_detaches_and_forgets)
 	cookie = rcl_id_of(id)->members->cookie;
 	join_and_ack(id, OTHER, 2);
 	/* A membership whose event was not read. */
-	assert_int_equal(join(id, "239.1.1.3"), 0);
+	assert_int_equal(join_group(id, "239.1.1.3"), 0);
 	qp = id->qp;
 	send_cq = id->send_cq;
 	recv_cq = id->recv_cq;
@@ -506,7 +499,7 @@ TEST(qp_that_was_taken_away_is_left_alone)
 	assert_int_equal(fake_verbs.detaches, 0);
 	id->qp = qp;
 	fake_verbs.attached = 0;
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 RUN

@@ -16,14 +16,7 @@ static struct rdma_cm_id *bound(struct rdma_event_channel *ch)
 	return id;
 }
 
-static void destroy(struct rdma_cm_id *id, struct rdma_event_channel *ch)
-{
-	rdma_destroy_qp(id);
-	assert_int_equal(rdma_destroy_id(id), 0);
-	rdma_destroy_event_channel(ch);
-}
-
-static int join(struct rdma_cm_id *id)
+static int join_group(struct rdma_cm_id *id)
 {
 	return rdma_join_multicast(id, addr4(GROUP, 0), NULL);
 }
@@ -52,11 +45,11 @@ TEST(group_may_be_left_as_soon_as_its_event_is_read)
 
 	joining = id;
 	fake.on_return = leave_in_join;
-	assert_int_equal(join(id), 0);
+	assert_int_equal(join_group(id), 0);
 	assert_int_equal(fake.calls[FAKE(LEAVE)], 1);
 	assert_int_equal(fake_verbs.attached, 0);
 	assert_fails(EADDRNOTAVAIL, leave(id));
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 static void *join_and_leave(void *arg)
@@ -65,7 +58,7 @@ static void *join_and_leave(void *arg)
 	int i;
 
 	for (i = 0; i < 50; i++) {
-		if (join(id) || leave(id))
+		if (join_group(id) || leave(id))
 			return arg;
 	}
 	return NULL;
@@ -88,7 +81,7 @@ TEST(leave_races_with_the_reader)
 	}
 	assert_null(failed);
 	assert_int_equal(fake_verbs.attached, 0);
-	destroy(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 RUN

@@ -75,7 +75,7 @@ static _Atomic uint64_t current;
 static atomic_int ends;
 
 /* Each object says how often its last reference was dropped. */
-static void *use(void *arg)
+static void *use_table(void *arg)
 {
 	atomic_int *object;
 	uint64_t cookie;
@@ -102,7 +102,7 @@ TEST(object_ends_once_however_many_threads_use_it)
 	int i;
 
 	for (i = 0; i < USERS; i++)
-		pthread_create(&users[i], NULL, use, NULL);
+		pthread_create(&users[i], NULL, use_table, NULL);
 	for (i = 0; i < LAPS; i++) {
 		cookie = rcl_table_add(RCL_KIND_ID, &objects[i]);
 		atomic_store(&current, cookie);

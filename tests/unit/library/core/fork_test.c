@@ -26,7 +26,7 @@ struct holder {
 };
 
 /* Hold a lock for a while, as a thread in the middle of a call does. */
-static void *hold(void *arg)
+static void *hold_lock(void *arg)
 {
 	struct holder *h = arg;
 
@@ -68,20 +68,12 @@ static _Noreturn void leave(int code)
 	abort();
 }
 
-static int exit_code(pid_t child)
-{
-	int status = -1;
-
-	assert_int_equal(waitpid(child, &status, 0), child);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
 static void fork_while_held(struct holder *h, struct rdma_cm_id *id)
 {
 	pthread_t thread;
 	pid_t child;
 
-	pthread_create(&thread, NULL, hold, h);
+	pthread_create(&thread, NULL, hold_lock, h);
 	while (!atomic_load(&h->held))
 		usleep(100);
 	child = fork();

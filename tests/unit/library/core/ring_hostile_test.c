@@ -13,7 +13,7 @@ static void tell_it(struct rdma_cm_alt_ring *header)
 }
 
 /* Use a channel for longer than it takes to map its ring. */
-static void use(struct rdma_event_channel *ch, struct rdma_cm_id *id)
+static void use_channel(struct rdma_event_channel *ch, struct rdma_cm_id *id)
 {
 	int i;
 
@@ -29,7 +29,7 @@ static void is_not_used(void)
 	struct rdma_cm_id *id = new_id(ch);
 
 	fake.on_map = tell_it;
-	use(ch, id);
+	use_channel(ch, id);
 	assert_false(fake_ring_mapped(ch->fd));
 	cool_down(ch, id);
 }
@@ -95,7 +95,7 @@ TEST(tail_out_of_reach)
 		fake_ring_header(ch->fd)->tail = wrong[i];
 		assert_int_equal(take_number(ch, id), 1);
 		assert_false(fake_ring_mapped(ch->fd));
-		use(ch, id);
+		use_channel(ch, id);
 		cool_down(ch, id);
 	}
 }
@@ -109,7 +109,7 @@ TEST(header_changes_under_way)
 	header->entries = 1 << 30;
 	header->records_offset = UINT32_MAX;
 	header->record_size = 1;
-	use(ch, id);
+	use_channel(ch, id);
 	cool_down(ch, id);
 }
 
@@ -125,7 +125,7 @@ TEST(ring_that_stays_empty_is_no_endless_wait)
 	assert_int_equal(take_number(ch, id), 1);
 	alarm(0);
 	assert_false(fake_ring_mapped(ch->fd));
-	use(ch, id);
+	use_channel(ch, id);
 	cool_down(ch, id);
 }
 

@@ -27,7 +27,7 @@ static void *destroy(void *id)
 }
 
 /* A thread that stops in the command. The caller has set one of the hooks. */
-static pthread_t begin(void *(*command)(void *id), struct rdma_cm_id *id)
+static pthread_t begin_command(void *(*command)(void *id), struct rdma_cm_id *id)
 {
 	pthread_t thread;
 
@@ -41,7 +41,7 @@ static pthread_t begin(void *(*command)(void *id), struct rdma_cm_id *id)
 
 static pthread_t begin_destroy(struct rdma_cm_id *id)
 {
-	return begin(destroy, id);
+	return begin_command(destroy, id);
 }
 
 static void end_destroy(pthread_t thread)
@@ -173,7 +173,7 @@ TEST(leaving_a_group_delays_only_its_events)
 	post(id, 1);
 	post(id, 2);
 	fake.on_call = stop_in_leave;
-	thread = begin(leave, joined);
+	thread = begin_command(leave, joined);
 	alarm(60);
 	assert_int_equal(take_number(ch, joined), 3);
 	pthread_create(&reader, NULL, take_two, id);

@@ -243,14 +243,6 @@ TEST(channel_may_go_before_its_ids)
 	assert_int_equal(rdma_destroy_id(id), 0);
 }
 
-static int exit_code(pid_t child)
-{
-	int status = -1;
-
-	assert_int_equal(waitpid(child, &status, 0), child);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
 TEST(fork_gives_the_ring_up)
 {
 	struct rdma_event_channel *ch = new_channel();

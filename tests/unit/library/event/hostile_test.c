@@ -37,7 +37,7 @@ static uint64_t cookie_of(struct rdma_cm_id *id)
 }
 
 /* The kernel's count is wrong in these tests: do not wait for it. */
-static void end(struct rdma_cm_id *id)
+static void end_id(struct rdma_cm_id *id)
 {
 	fake.ids[handle_of(id)].reported = 0;
 	assert_int_equal(rdma_destroy_id(id), 0);
@@ -55,7 +55,7 @@ TEST(cookie_of_a_membership_is_no_id)
 	rec = fake_event(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(id));
 	rec.cookie = fake.last[FAKE(JOIN)].join.cookie;
 	is_dropped(ch, &rec);
-	end(id);
+	end_id(id);
 	rdma_destroy_event_channel(ch);
 }
 
@@ -69,8 +69,8 @@ TEST(cookie_of_an_id_is_no_membership)
 	rec = fake_event(RDMA_CM_ALT_EVENT_MULTICAST_JOIN, handle_of(id));
 	rec.user_arg = cookie_of(other);
 	is_dropped(ch, &rec);
-	end(id);
-	end(other);
+	end_id(id);
+	end_id(other);
 	rdma_destroy_event_channel(ch);
 }
 
@@ -87,8 +87,8 @@ TEST(membership_of_another_id_is_none_of_this_one)
 	rec = fake_event(RDMA_CM_ALT_EVENT_MULTICAST_ERROR, handle_of(other));
 	rec.user_arg = fake.last[FAKE(JOIN)].join.cookie;
 	is_dropped(ch, &rec);
-	end(other);
-	end(id);
+	end_id(other);
+	end_id(id);
 	rdma_destroy_event_channel(ch);
 }
 
@@ -101,8 +101,8 @@ TEST(cookie_and_handle_name_the_same_id)
 	rec = fake_event(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(id));
 	rec.cookie = cookie_of(other);
 	is_dropped(ch, &rec);
-	end(id);
-	end(other);
+	end_id(id);
+	end_id(other);
 	rdma_destroy_event_channel(ch);
 }
 
@@ -120,7 +120,7 @@ TEST(record_that_names_nothing_finds_nothing)
 	rec.id = 0;
 	is_dropped(ch, &rec);
 	rcl_id_free(young);
-	end(id);
+	end_id(id);
 	rdma_destroy_event_channel(ch);
 }
 
@@ -134,7 +134,7 @@ TEST(only_listeners_have_requests)
 	rec.listen_id = handle_of(id);
 	rec.cookie = cookie_of(id);
 	is_dropped(ch, &rec);
-	end(id);
+	end_id(id);
 
 	/* The request of another listener, by its handle. */
 	id = listener(ch);
@@ -142,7 +142,7 @@ TEST(only_listeners_have_requests)
 	rec.listen_id = handle_of(id) + 7;
 	rec.cookie = cookie_of(id);
 	is_dropped(ch, &rec);
-	end(id);
+	end_id(id);
 	rdma_destroy_event_channel(ch);
 }
 
@@ -156,7 +156,7 @@ TEST(request_without_an_id_is_none)
 	rec.listen_id = handle_of(id);
 	rec.cookie = cookie_of(id);
 	is_dropped(ch, &rec);
-	end(id);
+	end_id(id);
 	rdma_destroy_event_channel(ch);
 }
 
@@ -168,7 +168,7 @@ TEST(record_that_was_taken_back_is_no_event)
 
 	rec = fake_event(RDMA_CM_ALT_EVENT_SKIP, handle_of(id));
 	is_dropped(ch, &rec);
-	end(id);
+	end_id(id);
 	rdma_destroy_event_channel(ch);
 }
 
@@ -187,7 +187,7 @@ TEST(private_data_ends_with_the_record)
 	assert_int_equal(event->param.conn.private_data_len, UINT8_MAX);
 	assert_int_equal(((uint8_t *)event->param.conn.private_data)[UINT8_MAX - 1], 0x5a);
 	assert_int_equal(rdma_ack_cm_event(event), 0);
-	end(id);
+	end_id(id);
 	rdma_destroy_event_channel(ch);
 }
 
@@ -258,7 +258,7 @@ TEST(queue_that_nobody_asked_for_is_not_taken)
 	bent_fd = 900;
 	assert_int_equal(rdma_alt_connect(&attr, &id), 0);
 	assert_int_equal(ch->fd, fd);
-	end(id);
+	end_id(id);
 	rdma_destroy_event_channel(ch);
 }
 
@@ -271,7 +271,7 @@ TEST(move_without_a_queue_is_none)
 	assert_fails(EIO, rdma_migrate_id(id, NULL));
 	assert_ptr_equal(id->channel, ch);
 	rcl_sys->close(bent_fd);
-	end(id);
+	end_id(id);
 	rdma_destroy_event_channel(ch);
 }
 
@@ -285,7 +285,7 @@ TEST(membership_without_a_handle_is_none)
 	bend_id(RDMA_CM_ALT_CMD_JOIN, 0);
 	assert_fails(EIO, rdma_join_multicast(id, addr4("239.1.1.1", 0), NULL));
 	assert_fails(EAGAIN, rdma_get_cm_event(ch, &event));
-	end(id);
+	end_id(id);
 	rdma_destroy_event_channel(ch);
 }
 
@@ -438,7 +438,7 @@ TEST(option_without_a_value_is_not_looked_at)
 	assert_int_equal(rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, NULL, 0),
 			 0);
 	assert_false(rcl_id_of(id)->ack_timeout_set);
-	end(id);
+	end_id(id);
 	rdma_destroy_event_channel(ch);
 }
 

@@ -195,7 +195,7 @@ PAIR_TEST(message_waits_for_a_receive)
 	pair_close(&p);
 }
 
-static void change(struct fake_message *message, void *arg)
+static void change_message(struct fake_message *message, void *arg)
 {
 	memcpy(message->data, arg, 3);
 	message->imm_data = htonl(0x1234);
@@ -211,7 +211,7 @@ PAIR_TEST(next_message_is_changed_on_its_way)
 	pair_open(&p);
 	memcpy(p.active.mem, "abcd", 4);
 	memcpy(p.passive.mem, "....", 4);
-	fake_wire_alter(p.active.id->qp, change, other);
+	fake_wire_alter(p.active.id->qp, change_message, other);
 	/* It waits for a receive first, which is not its turn. */
 	pair_write_imm(&p.active, &p.passive, 1, 0, 4);
 	pair_post_recv(&p.passive, 1, 0, 0);

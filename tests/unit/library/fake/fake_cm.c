@@ -25,7 +25,7 @@
 
 struct fake_cm fake_cm;
 
-static void report(__u32 type, __u32 handle, int status)
+static void report_event(__u32 type, __u32 handle, int status)
 {
 	struct rdma_cm_alt_event event;
 
@@ -118,8 +118,8 @@ static int do_connect(struct rdma_cm_alt_connect *cmd)
 	listener = fake_cm_listener(id);
 	if (listener)
 		return send_request(cmd->pipe.id, listener, cmd);
-	report(RDMA_CM_ALT_EVENT_REJECTED, cmd->pipe.id,
-	       fake_cm_iwarp() ? -ECONNREFUSED : REJ_INVALID_SERVICE_ID);
+	report_event(RDMA_CM_ALT_EVENT_REJECTED, cmd->pipe.id,
+		     fake_cm_iwarp() ? -ECONNREFUSED : REJ_INVALID_SERVICE_ID);
 	return 0;
 }
 
@@ -166,7 +166,7 @@ static int do_accept(const struct rdma_cm_alt_accept *cmd)
 		peer->state = CM_UP;
 		event.type = RDMA_CM_ALT_EVENT_ESTABLISHED;
 		fake_qp_connect(id->qp_num, peer->qp_num);
-		report(RDMA_CM_ALT_EVENT_ESTABLISHED, cmd->id, 0);
+		report_event(RDMA_CM_ALT_EVENT_ESTABLISHED, cmd->id, 0);
 	}
 	send_message(&event);
 	return 0;
@@ -183,7 +183,7 @@ static int do_establish(const struct rdma_cm_alt_establish *cmd)
 	id->state = CM_UP;
 	if (fake_cm_alive(id->peer)) {
 		fake_cm_ids[id->peer].state = CM_UP;
-		report(RDMA_CM_ALT_EVENT_ESTABLISHED, id->peer, 0);
+		report_event(RDMA_CM_ALT_EVENT_ESTABLISHED, id->peer, 0);
 	}
 	return 0;
 }
@@ -222,7 +222,7 @@ static void disconnect_peer(struct fake_cm_id *id)
 	id->state = CM_DOWN;
 	if (fake_cm_alive(id->peer) && fake_cm_ids[id->peer].state != CM_DOWN) {
 		fake_cm_ids[id->peer].state = CM_DOWN;
-		report(RDMA_CM_ALT_EVENT_DISCONNECTED, id->peer, 0);
+		report_event(RDMA_CM_ALT_EVENT_DISCONNECTED, id->peer, 0);
 	}
 }
 
@@ -236,7 +236,7 @@ static int do_disconnect(const struct rdma_cm_alt_disconnect *cmd)
 		disconnect_peer(id);
 	else
 		return id->state == CM_DOWN ? 0 : -EINVAL;
-	report(RDMA_CM_ALT_EVENT_DISCONNECTED, cmd->id, 0);
+	report_event(RDMA_CM_ALT_EVENT_DISCONNECTED, cmd->id, 0);
 	return 0;
 }
 
@@ -335,6 +335,6 @@ void fake_cm_time_out(__u32 handle)
 {
 	fake_kernel_lock();
 	fake_cm_ids[handle].state = CM_IDLE;
-	report(RDMA_CM_ALT_EVENT_UNREACHABLE, handle, -ETIMEDOUT);
+	report_event(RDMA_CM_ALT_EVENT_UNREACHABLE, handle, -ETIMEDOUT);
 	fake_kernel_unlock();
 }

@@ -120,7 +120,7 @@ static __u32 owner_of(const struct rdma_cm_alt_event *event)
 	return event->listen_id ? event->listen_id : event->id;
 }
 
-static void count(const struct rdma_cm_alt_event *event)
+static void count_event(const struct rdma_cm_alt_event *event)
 {
 	__u32 owner = owner_of(event);
 
@@ -136,7 +136,7 @@ static void reap(int fd)
 	struct rdma_cm_alt_event event;
 
 	while (fake_ring_reap(fd, &event))
-		count(&event);
+		count_event(&event);
 }
 
 /* Except when a test has replaced the queue by another file. */
@@ -504,7 +504,7 @@ static int do_batch(struct rdma_cm_alt_batch *cmd)
 	return 0;
 }
 
-static int run(unsigned int nr, void *arg)
+static int run_command(unsigned int nr, void *arg)
 {
 	int ret = fake.cm ? fake.cm->command(nr, arg) : FAKE_CANNED;
 
@@ -590,7 +590,7 @@ static int run(unsigned int nr, void *arg)
 static int answer(unsigned int nr, void *arg)
 {
 	unsigned int i = nr - RDMA_CM_ALT_CMD_BASE;
-	int ret = fake.fail[i] ? -fake.fail[i] : run(nr, arg);
+	int ret = fake.fail[i] ? -fake.fail[i] : run_command(nr, arg);
 
 	fake.fail[i] = 0;
 	if (fake.on_answer)
@@ -680,7 +680,7 @@ static ssize_t fake_read(int fd, void *buf, size_t len)
 		size_t left = (size_t)(ret - done);
 
 		memcpy(&event, (__u8 *)buf + done, left < sizeof(event) ? left : sizeof(event));
-		count(&event);
+		count_event(&event);
 	}
 	if (ret > 0)
 		pump(fd);

@@ -96,7 +96,7 @@ static void queue_send(struct fake_qp *qp, const struct ibv_send_wr *wr)
 }
 
 /* In ERR a work request completes at once. */
-static void run(struct fake_qp *qp)
+static void run_sends(struct fake_qp *qp)
 {
 	if (qp->state == IBV_QPS_ERR)
 		fake_qp_fail(qp);
@@ -117,7 +117,7 @@ static int post_send(struct ibv_qp *ibv_qp, struct ibv_send_wr *wr, struct ibv_s
 	}
 	if (ret)
 		*bad_wr = wr;
-	run(qp);
+	run_sends(qp);
 	fake_fabric_unlock();
 	return ret;
 }
@@ -155,7 +155,7 @@ static int post_recv(struct ibv_qp *ibv_qp, struct ibv_recv_wr *wr, struct ibv_r
 	}
 	if (ret)
 		*bad_wr = wr;
-	run(qp);
+	run_sends(qp);
 	fake_fabric_unlock();
 	return ret;
 }
@@ -245,7 +245,7 @@ static int qp_modified(struct ibv_qp *ibv_qp, const struct ibv_qp_attr *attr, in
 		/* SQD of iWARP closes the connection, which ends what is posted. */
 		if (qp->state == IBV_QPS_SQD && is_iwarp(qp))
 			fake_qp_fail(qp);
-		run(qp);
+		run_sends(qp);
 	}
 	fake_fabric_unlock();
 	return ret;

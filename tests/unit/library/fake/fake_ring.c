@@ -28,7 +28,7 @@ static struct ring {
 	struct rdma_cm_alt_ring *map;
 } rings[RINGS];
 
-static struct ring *find(int fd)
+static struct ring *find_ring(int fd)
 {
 	struct ring *ring;
 
@@ -58,7 +58,7 @@ static size_t record_bytes(const struct ring *ring)
 	return ring->record_size < most ? ring->record_size : most;
 }
 
-static void load(const struct ring *ring, __u32 pos, struct rdma_cm_alt_event *event)
+static void load_record(const struct ring *ring, __u32 pos, struct rdma_cm_alt_event *event)
 {
 	memset(event, 0, sizeof(*event));
 	memcpy(event, record(ring, pos), record_bytes(ring));
@@ -92,7 +92,7 @@ void fake_ring_create(struct rdma_cm_alt_queue_create *cmd, __u32 record_size)
 
 void *fake_ring_map(int fd, size_t len, __u64 offset)
 {
-	struct ring *ring = find(fd);
+	struct ring *ring = find_ring(fd);
 
 	if (!ring)
 		return NULL;
@@ -126,10 +126,10 @@ int fake_ring_owner(const void *map)
 /* As if the record had been taken, although it was not. */
 bool fake_ring_take_back(int fd, struct rdma_cm_alt_event *event)
 {
-	struct ring *ring = find(fd);
+	struct ring *ring = find_ring(fd);
 
 	while (ring && ring->mapped && ring->head != ring->tail) {
-		load(ring, ring->head++, event);
+		load_record(ring, ring->head++, event);
 		if (event->type != RDMA_CM_ALT_EVENT_SKIP)
 			return true;
 	}
@@ -138,12 +138,12 @@ bool fake_ring_take_back(int fd, struct rdma_cm_alt_event *event)
 
 void fake_ring_stop(int fd)
 {
-	find(fd)->mapped = false;
+	find_ring(fd)->mapped = false;
 }
 
 void fake_ring_close(int fd)
 {
-	struct ring *ring = find(fd);
+	struct ring *ring = find_ring(fd);
 
 	if (!ring)
 		return;
@@ -154,14 +154,14 @@ void fake_ring_close(int fd)
 
 bool fake_ring_has_room(int fd)
 {
-	struct ring *ring = find(fd);
+	struct ring *ring = find_ring(fd);
 
 	return ring && ring->mapped && ring->tail - ring->head < ring->entries;
 }
 
 bool fake_ring_put(int fd, const struct rdma_cm_alt_event *event)
 {
-	struct ring *ring = find(fd);
+	struct ring *ring = find_ring(fd);
 
 	if (!fake_ring_has_room(fd))
 		return false;
@@ -172,7 +172,7 @@ bool fake_ring_put(int fd, const struct rdma_cm_alt_event *event)
 
 bool fake_ring_reap(int fd, struct rdma_cm_alt_event *event)
 {
-	struct ring *ring = find(fd);
+	struct ring *ring = find_ring(fd);
 	__u32 seen;
 
 	if (!ring || !ring->mapped)
@@ -183,7 +183,7 @@ bool fake_ring_reap(int fd, struct rdma_cm_alt_event *event)
 		seen = (__s32)(seen - ring->head) < 0 ? ring->head : ring->tail;
 	}
 	while (ring->head != seen) {
-		load(ring, ring->head++, event);
+		load_record(ring, ring->head++, event);
 		if (event->type != RDMA_CM_ALT_EVENT_SKIP)
 			return true;
 	}
@@ -192,7 +192,7 @@ bool fake_ring_reap(int fd, struct rdma_cm_alt_event *event)
 
 bool fake_ring_unread(int fd)
 {
-	struct ring *ring = find(fd);
+	struct ring *ring = find_ring(fd);
 	__u32 pos;
 
 	if (!ring || !ring->mapped)
@@ -207,7 +207,7 @@ bool fake_ring_unread(int fd)
 /* Without atomics: the library must keep its own threads away meanwhile. */
 void fake_ring_void(int fd, __u32 owner, __u32 member)
 {
-	struct ring *ring = find(fd);
+	struct ring *ring = find_ring(fd);
 	__u32 pos;
 
 	if (!ring || !ring->mapped)
@@ -222,7 +222,7 @@ void fake_ring_void(int fd, __u32 owner, __u32 member)
 
 struct rdma_cm_alt_ring *fake_ring_header(int fd)
 {
-	struct ring *ring = find(fd);
+	struct ring *ring = find_ring(fd);
 
 	if (!ring || !ring->mapped)
 		return NULL;
@@ -232,7 +232,7 @@ struct rdma_cm_alt_ring *fake_ring_header(int fd)
 
 bool fake_ring_mapped(int fd)
 {
-	struct ring *ring = find(fd);
+	struct ring *ring = find_ring(fd);
 
 	return ring && ring->mapped;
 }

@@ -60,7 +60,7 @@ static bool fails(void)
 	return now;
 }
 
-static void count(int *counter, int change)
+static void count_objects(int *counter, int change)
 {
 	pthread_mutex_lock(&verbs_lock);
 	*counter += change;
@@ -71,13 +71,13 @@ void *fake_verbs_object(size_t size)
 {
 	if (fails())
 		return NULL;
-	count(&fake_verbs.objects, 1);
+	count_objects(&fake_verbs.objects, 1);
 	return calloc(1, size);
 }
 
 int fake_verbs_destroyed(void *object)
 {
-	count(&fake_verbs.objects, -1);
+	count_objects(&fake_verbs.objects, -1);
 	free(object);
 	return 0;
 }
@@ -182,13 +182,13 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	}
 	if (fake_verbs.data_path)
 		fake_verbs.data_path->opened(&context->context);
-	count(&fake_verbs.open_contexts, 1);
+	count_objects(&fake_verbs.open_contexts, 1);
 	return &context->context;
 }
 
 int ibv_close_device(struct ibv_context *context)
 {
-	count(&fake_verbs.open_contexts, -1);
+	count_objects(&fake_verbs.open_contexts, -1);
 	/* The public part is the last one. */
 	free((char *)context - offsetof(struct verbs_context, context));
 	return 0;

@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
@@ -132,6 +133,23 @@ static inline struct rdma_cm_id *listener(struct rdma_event_channel *channel)
 	assert_int_equal(rdma_bind_addr(id, addr4("10.9.0.1", 7000)), 0);
 	assert_int_equal(rdma_listen(id, 5), 0);
 	return id;
+}
+
+/* How a child has ended: its exit code, or the negative number of a signal. */
+static inline int exit_code(pid_t child)
+{
+	int status = -1;
+
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+/* Destroys an id with a QP and its channel. */
+static inline void destroy_with_qp(struct rdma_cm_id *id, struct rdma_event_channel *ch)
+{
+	rdma_destroy_qp(id);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
 }
 
 #endif /* FIXTURE_H */

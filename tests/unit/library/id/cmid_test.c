@@ -265,7 +265,7 @@ static void *read_all(void *arg)
 	return NULL;
 }
 
-static void start(struct reader *r, pthread_t *thread)
+static void start_reader(struct reader *r, pthread_t *thread)
 {
 	r->channel = rdma_create_event_channel();
 	r->stop = new_id(r->channel);
@@ -291,8 +291,8 @@ TEST(migrate_while_other_threads_read)
 	struct rdma_cm_id *id;
 	int i;
 
-	start(&a, &ta);
-	start(&b, &tb);
+	start_reader(&a, &ta);
+	start_reader(&b, &tb);
 	id = new_id(a.channel);
 	for (i = 0; i < ROUNDS; i++) {
 		fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(id), 0);
@@ -310,7 +310,7 @@ TEST(destroy_while_another_thread_reads)
 	pthread_t thread;
 	int i;
 
-	start(&r, &thread);
+	start_reader(&r, &thread);
 	for (i = 0; i < 25; i++) {
 		id = new_id(r.channel);
 		fake_post_type(RDMA_CM_ALT_EVENT_ADDR_CHANGE, handle_of(id), 0);

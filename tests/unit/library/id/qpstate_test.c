@@ -5,13 +5,6 @@
 
 #define ACK_TIMEOUT 14
 
-static void finish(struct rdma_cm_id *id, struct rdma_event_channel *ch)
-{
-	rdma_destroy_qp(id);
-	assert_int_equal(rdma_destroy_id(id), 0);
-	rdma_destroy_event_channel(ch);
-}
-
 TEST(init_is_repeated_when_access_rights_change)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -31,7 +24,7 @@ TEST(init_is_repeated_when_access_rights_change)
 			 IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 	assert_int_equal(fake_verbs.state[2], IBV_QPS_RTR);
 	assert_int_equal(fake_verbs.state[3], IBV_QPS_RTS);
-	finish(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(init_is_repeated_when_the_program_has_reset_the_qp)
@@ -55,7 +48,7 @@ TEST(init_is_repeated_when_the_program_has_reset_the_qp)
 	assert_int_equal(fake_verbs.state[2], IBV_QPS_INIT);
 	assert_int_equal(fake_verbs.state[3], IBV_QPS_RTR);
 	assert_int_equal(rdma_destroy_id(l), 0);
-	finish(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(active_side_takes_the_depths_of_the_kernel)
@@ -70,7 +63,7 @@ TEST(active_side_takes_the_depths_of_the_kernel)
 	take_and_ack(ch, RDMA_CM_EVENT_ESTABLISHED);
 	assert_int_equal(fake_verbs.attr[1].max_dest_rd_atomic, 9);
 	assert_int_equal(fake_verbs.attr[2].max_rd_atomic, 8);
-	finish(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(ack_timeout_option_reaches_the_qp)
@@ -90,7 +83,7 @@ TEST(ack_timeout_option_reaches_the_qp)
 	assert_int_equal(rdma_connect(id, NULL), 0);
 	take_and_ack(ch, RDMA_CM_EVENT_ESTABLISHED);
 	assert_int_equal(fake_verbs.attr[2].timeout, ACK_TIMEOUT);
-	finish(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(init_attr_after_bind_asks_the_kernel)
@@ -198,7 +191,7 @@ TEST(kernel_only_mask_bits_do_not_reach_the_provider)
 	assert_int_equal(rdma_connect(id, NULL), 0);
 	take_and_ack(ch, RDMA_CM_EVENT_ESTABLISHED);
 	assert_int_equal(fake_verbs.mask[1] & 0xe00000, 0);
-	finish(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(empty_rts_mask_is_an_answer)
@@ -213,7 +206,7 @@ TEST(empty_rts_mask_is_an_answer)
 	take_and_ack(ch, RDMA_CM_EVENT_ESTABLISHED);
 	assert_int_equal(fake.calls[FAKE(QP_ATTR)], 0);
 	assert_int_equal(fake_verbs.moves, 2);
-	finish(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 /* The kernel has no attributes after these events, and it is asked. */
@@ -236,7 +229,7 @@ static void no_attr_is_left_after(__u32 type)
 		fake.fail[FAKE(QP_ATTR)] = EINVAL;
 		assert_fails(EINVAL, rdma_init_qp_attr(id, &attr, &mask));
 	}
-	finish(id, ch);
+	destroy_with_qp(id, ch);
 }
 
 TEST(no_attr_is_left_when_time_wait_is_over)

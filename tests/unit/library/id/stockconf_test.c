@@ -11,7 +11,7 @@
 
 static char root[] = "/tmp/stockconf-XXXXXX";
 
-static void put(const char *device, int port, const char *file, const char *text)
+static void put_file(const char *device, int port, const char *file, const char *text)
 {
 	char path[256];
 	FILE *out;
@@ -58,10 +58,10 @@ IN_DIR(ids_get_what_stock_has)
 	struct rdma_cm_id *id;
 
 	fake_verbs.devices = 2;
-	put("fake1", 1, "default_roce_mode", "RoCE v2\n");
-	put("fake1", 1, "default_roce_tos", "104\n");
-	put("fake1", 2, "default_roce_mode", "IB/RoCE v1\n");
-	put("fake1", 2, "default_roce_tos", "0\n");
+	put_file("fake1", 1, "default_roce_mode", "RoCE v2\n");
+	put_file("fake1", 1, "default_roce_tos", "104\n");
+	put_file("fake1", 2, "default_roce_mode", "IB/RoCE v1\n");
+	put_file("fake1", 2, "default_roce_tos", "0\n");
 	ch = rdma_create_event_channel();
 	id = new_id(ch);
 	assert_int_equal(fake.calls[FAKE(SET_OPTION)], 1);
@@ -87,8 +87,8 @@ IN_DIR(nothing_is_said_where_stock_says_nothing)
 	struct rdma_cm_id *first = new_id(ch), *second;
 
 	/* The library does not read them again at once. */
-	put("fake0", 1, "default_roce_mode", "RoCE v2\n");
-	put("fake0", 1, "default_roce_tos", "1\n");
+	put_file("fake0", 1, "default_roce_mode", "RoCE v2\n");
+	put_file("fake0", 1, "default_roce_tos", "1\n");
 	second = new_id(ch);
 	assert_int_equal(fake.calls[FAKE(SET_OPTION)], 0);
 	rdma_destroy_id(first);
@@ -101,7 +101,7 @@ IN_DIR(half_a_port_is_none)
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id;
 
-	put("fake0", 1, "default_roce_mode", "RoCE v2\n");
+	put_file("fake0", 1, "default_roce_mode", "RoCE v2\n");
 	id = new_id(ch);
 	assert_int_equal(fake.calls[FAKE(SET_OPTION)], 0);
 	rdma_destroy_id(id);
@@ -113,8 +113,8 @@ IN_DIR(a_kernel_that_does_not_know_it_is_fine)
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *id;
 
-	put("fake0", 1, "default_roce_mode", "RoCE v2\n");
-	put("fake0", 1, "default_roce_tos", "1\n");
+	put_file("fake0", 1, "default_roce_mode", "RoCE v2\n");
+	put_file("fake0", 1, "default_roce_tos", "1\n");
 	fake.fail[FAKE(SET_OPTION)] = ENOSYS;
 	id = new_id(ch);
 	assert_int_equal(fake.calls[FAKE(SET_OPTION)], 1);

@@ -207,13 +207,6 @@ SOCKET_TEST(linger_of_no_time_aborts)
 	}
 }
 
-static void *receive_one(void *arg)
-{
-	char byte;
-
-	return (void *)(intptr_t)rrecv(*(int *)arg, &byte, 1, 0);
-}
-
 static bool has_sleeper(struct rcl_sock *sock)
 {
 	bool has;

@@ -16,7 +16,7 @@ struct hostile {
 	union rcl_inet udp_addr;
 };
 
-static struct hostile begin(int family)
+static struct hostile begin_hostile(int family)
 {
 	struct hostile h = { .fd = bound_dgram(family, &h.addr), .udp_addr = loopback(family) };
 	socklen_t len = sizeof(h.udp_addr);
@@ -28,7 +28,7 @@ static struct hostile begin(int family)
 	return h;
 }
 
-static void end(struct hostile *h)
+static void end_hostile(struct hostile *h)
 {
 	assert_int_equal(rclose(h->fd), 0);
 	close(h->udp);
@@ -105,7 +105,7 @@ static const struct {
 
 static void headers_on_udp_are_checked(int family)
 {
-	struct hostile h = begin(family);
+	struct hostile h = begin_hostile(family);
 	uint8_t wire[64], bad[64];
 	size_t len = valid(wire, &h), i;
 
@@ -128,7 +128,7 @@ static void headers_on_udp_are_checked(int family)
 	send_udp(&h, wire, len);
 	assert_int_not_equal(answer(&h), 0);
 	expect_dgram(h.fd, "", 0, &h.udp_addr);
-	end(&h);
+	end_hostile(&h);
 }
 
 SOCKET_TEST(headers_of_ipv4_on_udp_are_checked)
@@ -144,7 +144,7 @@ SOCKET_TEST(headers_of_ipv6_on_udp_are_checked)
 SOCKET_TEST(numbers_of_no_queue_pair_are_refused)
 {
 	static const uint32_t numbers[] = { 0, 1, 0xffffff };
-	struct hostile h = begin(AF_INET);
+	struct hostile h = begin_hostile(AF_INET);
 	uint8_t wire[64];
 	size_t i;
 
@@ -157,13 +157,13 @@ SOCKET_TEST(numbers_of_no_queue_pair_are_refused)
 		assert_int_equal(answer(&h), 0);
 	}
 	expect_nothing(h.fd);
-	end(&h);
+	end_hostile(&h);
 }
 
 /* Its upper eight bits and the address are not looked at. */
 SOCKET_TEST(reserved_fields_are_ignored)
 {
-	struct hostile h = begin(AF_INET);
+	struct hostile h = begin_hostile(AF_INET);
 	uint8_t wire[64];
 	size_t len = valid(wire, &h);
 
@@ -174,12 +174,12 @@ SOCKET_TEST(reserved_fields_are_ignored)
 	send_udp(&h, wire, len + 4);
 	assert_int_not_equal(answer(&h), 0);
 	expect_dgram(h.fd, "data", 4, &h.udp_addr);
-	end(&h);
+	end_hostile(&h);
 }
 
 SOCKET_TEST(control_has_no_data_and_no_answer)
 {
-	struct hostile h = begin(AF_INET);
+	struct hostile h = begin_hostile(AF_INET);
 	struct rcl_udp_header header = { RCL_UDP_CONTROL, QPN };
 	uint8_t wire[64];
 	size_t len = rcl_udp_pack(wire, &header, &h.udp_addr);
@@ -188,12 +188,12 @@ SOCKET_TEST(control_has_no_data_and_no_answer)
 	assert_int_equal(answer(&h), 0);
 	expect_nothing(h.fd);
 	wait_for_way(h.fd);
-	end(&h);
+	end_hostile(&h);
 }
 
 SOCKET_TEST(too_long_datagram_is_dropped)
 {
-	struct hostile h = begin(AF_INET);
+	struct hostile h = begin_hostile(AF_INET);
 	uint8_t wire[4096] = { 0 };
 
 	valid(wire, &h);
@@ -201,13 +201,13 @@ SOCKET_TEST(too_long_datagram_is_dropped)
 	send_udp(&h, wire, sizeof(wire));
 	assert_int_equal(answer(&h), 0);
 	expect_nothing(h.fd);
-	end(&h);
+	end_hostile(&h);
 }
 
 /* A number that changes with each datagram keeps the way unknown, and takes no memory. */
 SOCKET_TEST(changing_numbers_are_bounded)
 {
-	struct hostile h = begin(AF_INET);
+	struct hostile h = begin_hostile(AF_INET);
 	struct rcl_udp_header header = { .op = RCL_UDP_CONTROL };
 	uint8_t wire[64];
 	unsigned int i;
@@ -219,13 +219,13 @@ SOCKET_TEST(changing_numbers_are_bounded)
 			let_serve();
 	}
 	let_serve();
-	end(&h);
+	end_hostile(&h);
 }
 
 /* A peer that tells another number is another one: the way to the first one is not used again. */
 SOCKET_TEST(changed_number_ends_the_way)
 {
-	struct hostile h = begin(AF_INET);
+	struct hostile h = begin_hostile(AF_INET);
 	struct rcl_udp_header header = { RCL_UDP_CONTROL, QPN };
 	uint8_t wire[64];
 
@@ -236,7 +236,7 @@ SOCKET_TEST(changed_number_ends_the_way)
 	send_udp(&h, wire, rcl_udp_pack(wire, &header, &h.udp_addr));
 	let_serve();
 	assert_false(has_way(h.fd));
-	end(&h);
+	end_hostile(&h);
 }
 
 static void expect_counts(int fd, unsigned int peers, unsigned int resolves)
@@ -252,7 +252,7 @@ static void expect_counts(int fd, unsigned int peers, unsigned int resolves)
 
 SOCKET_TEST(table_of_peers_is_bounded)
 {
-	struct hostile h = begin(AF_INET);
+	struct hostile h = begin_hostile(AF_INET);
 	uint8_t wire[64];
 	size_t len = valid(wire, &h);
 	int i;
@@ -270,7 +270,7 @@ SOCKET_TEST(table_of_peers_is_bounded)
 	}
 	let_serve();
 	expect_counts(h.fd, RCL_PEERS_MOST, RCL_RESOLVES_MOST);
-	end(&h);
+	end_hostile(&h);
 }
 
 static struct endpoint open_ud(void)
@@ -309,7 +309,7 @@ static void close_ud(struct endpoint *end)
 /* What a peer sends to a queue pair, and the family of the socket. */
 static void messages_are_checked(int family, const uint8_t *wire, uint32_t len)
 {
-	struct hostile h = begin(family);
+	struct hostile h = begin_hostile(family);
 	struct endpoint ud = open_ud();
 	uint8_t udp[64], good[32];
 	uint32_t qpn;
@@ -331,7 +331,7 @@ static void messages_are_checked(int family, const uint8_t *wire, uint32_t len)
 	send_ud(&ud, qpn, good, (uint32_t)header + 4);
 	expect_dgram(h.fd, "data", 4, &h.udp_addr);
 	close_ud(&ud);
-	end(&h);
+	end_hostile(&h);
 	flush_service();
 }
 
@@ -360,7 +360,7 @@ SOCKET_TEST(short_messages_are_dropped)
 	messages_are_checked(AF_INET6, ipv6, 23);
 }
 
-static void *receive_one(void *arg)
+static void *receive_datagram(void *arg)
 {
 	char buf[8];
 
@@ -371,7 +371,7 @@ static void *receive_one(void *arg)
 /* A thread waits since before there was a queue pair. */
 SOCKET_TEST(new_queue_pair_is_waited_for)
 {
-	struct hostile h = begin(AF_INET);
+	struct hostile h = begin_hostile(AF_INET);
 	struct rcl_udp_header header = { RCL_UDP_CONTROL, QPN };
 	struct endpoint ud = open_ud();
 	pthread_t thread;
@@ -379,7 +379,7 @@ SOCKET_TEST(new_queue_pair_is_waited_for)
 	size_t len;
 
 	pair_add_qp(&ud);
-	assert_int_equal(pthread_create(&thread, NULL, receive_one, &h.fd), 0);
+	assert_int_equal(pthread_create(&thread, NULL, receive_datagram, &h.fd), 0);
 	usleep(50000);
 	send_udp(&h, wire, rcl_udp_pack(wire, &header, &h.udp_addr));
 	wait_for_way(h.fd);
@@ -389,13 +389,13 @@ SOCKET_TEST(new_queue_pair_is_waited_for)
 	send_ud(&ud, fake_wire_qp(1)->qp_num, wire, (uint32_t)len + 4);
 	pthread_join(thread, NULL);
 	close_ud(&ud);
-	end(&h);
+	end_hostile(&h);
 }
 
 /* Librdmacm tells port 0 if its socket was not bound before it sent. */
 SOCKET_TEST(missing_port_is_that_of_the_queue_pair)
 {
-	struct hostile h = begin(AF_INET);
+	struct hostile h = begin_hostile(AF_INET);
 	struct endpoint ud = open_ud();
 	struct rcl_udp_header header = { .op = RCL_UDP_DATA };
 	union rcl_inet unknown = h.udp_addr;
@@ -415,7 +415,7 @@ SOCKET_TEST(missing_port_is_that_of_the_queue_pair)
 	send_ud(&ud, qpn, wire, (uint32_t)rcl_ud_pack(wire, &unknown));
 	expect_dgram(h.fd, "", 0, &unknown);
 	close_ud(&ud);
-	end(&h);
+	end_hostile(&h);
 }
 
 /* A program with sockets of IPv4 has no room for the addresses of others. */

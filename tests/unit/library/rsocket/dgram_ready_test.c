@@ -224,14 +224,6 @@ SOCKET_TEST(calls_give_way_to_the_service_thread)
 	close_two(&s);
 }
 
-static long long cpu_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
-
 SOCKET_TEST(waiting_uses_no_time)
 {
 	struct dgrams s = met_dgrams(AF_INET);

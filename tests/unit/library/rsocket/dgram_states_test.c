@@ -175,14 +175,6 @@ SOCKET_TEST(missing_peer_is_no_error)
 	close_two(&s);
 }
 
-static long long cpu_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
-}
-
 /* Errors that the program has asked for, and cannot read, do not keep the service thread busy. */
 SOCKET_TEST(queued_errors_use_no_time)
 {

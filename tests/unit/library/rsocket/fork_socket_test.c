@@ -112,13 +112,6 @@ SOCKET_TEST(child_has_sockets_of_its_own)
 	close_all(&s);
 }
 
-static void *receive(void *arg)
-{
-	char byte;
-
-	return (void *)(intptr_t)rrecv(*(int *)arg, &byte, 1, 0);
-}
-
 /* The locks of sockets may be held by threads that the child does not have. */
 SOCKET_TEST(child_of_busy_threads_does_not_wait)
 {
@@ -127,7 +120,7 @@ SOCKET_TEST(child_of_busy_threads_does_not_wait)
 	void *ret;
 	int i;
 
-	assert_int_equal(pthread_create(&thread, NULL, receive, &s.server), 0);
+	assert_int_equal(pthread_create(&thread, NULL, receive_one, &s.server), 0);
 	for (i = 0; i < 5; i++)
 		in_child(close_in_child, &s);
 	assert_int_equal(rsend(s.client, "x", 1, 0), 1);

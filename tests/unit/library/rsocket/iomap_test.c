@@ -4,15 +4,6 @@
 
 #include "sockets.h"
 
-/* Tells the client the mappings of the server, with a byte of data. */
-static void tell(const struct sockets *s)
-{
-	char byte;
-
-	assert_int_equal(rsend(s->server, "x", 1, 0), 1);
-	assert_int_equal(rrecv(s->client, &byte, 1, 0), 1);
-}
-
 SOCKET_TEST(mapped_memory_is_written_to)
 {
 	struct sockets s = connected_as(make_small);
@@ -22,7 +13,7 @@ SOCKET_TEST(mapped_memory_is_written_to)
 	assert_int_equal(riomap(s.server, memory, sizeof(memory), PROT_WRITE, 0, 1000), 1000);
 	/* The client is not told yet. */
 	assert_int_equal(riowrite(s.client, data, 10, 1000, 0), 0);
-	tell(&s);
+	pass_byte(&s);
 	assert_int_equal(riowrite(s.client, data, sizeof(data), 1000, 0), sizeof(data));
 	expect_pattern(memory, 0, sizeof(memory));
 	assert_int_equal(riowrite(s.client, data, 100, 1000 + 2990, 0), 10);
@@ -41,7 +32,7 @@ SOCKET_TEST(offset_may_be_the_address)
 
 	offset = riomap(s.server, memory, sizeof(memory), PROT_WRITE, 0, -1);
 	assert_true(offset == (off_t)(uintptr_t)memory);
-	tell(&s);
+	pass_byte(&s);
 	assert_int_equal(riowrite(s.client, "abc", 3, offset + 97, 0), 3);
 	assert_memory_equal(memory + 97, "abc", 3);
 	close_all(&s);
@@ -56,7 +47,7 @@ SOCKET_TEST(mappings_may_be_neighbours)
 	fill_pattern(data, 0, sizeof(data));
 	assert_int_equal(riomap(s.server, memory[0], 50, PROT_WRITE, 0, 0), 0);
 	assert_int_equal(riomap(s.server, memory[1], 50, PROT_WRITE, 0, 50), 50);
-	tell(&s);
+	pass_byte(&s);
 	assert_int_equal(riowrite(s.client, data, 100, 0, 0), 100);
 	expect_pattern(memory[0], 0, 50);
 	expect_pattern(memory[1], 50, 50);
@@ -77,7 +68,7 @@ SOCKET_TEST(table_of_the_peer_is_a_limit)
 	assert_int_equal(riounmap(s.server, memory[1], 8), 0);
 	assert_int_equal(riounmap(s.server, memory[4], 8), 0);
 	assert_int_equal(riomap(s.server, memory[4], 8, PROT_WRITE, 0, 32), 32);
-	tell(&s);
+	pass_byte(&s);
 	assert_int_equal(riowrite(s.client, "12345678", 8, 32, 0), 8);
 	assert_memory_equal(memory[4], "12345678", 8);
 	close_all(&s);
@@ -92,7 +83,7 @@ SOCKET_TEST(mappings_do_not_use_up_the_connection)
 
 	for (i = 0; i < 100; i++) {
 		assert_int_equal(riomap(s.server, memory, 8, PROT_WRITE, 0, 0), 0);
-		tell(&s);
+		pass_byte(&s);
 		assert_int_equal(riounmap(s.server, memory, 8), 0);
 	}
 	close_all(&s);

@@ -26,7 +26,7 @@ static struct rcl_pages get(size_t len)
 	return pages;
 }
 
-static void *put(struct rcl_pages *pages)
+static void *put_pages(struct rcl_pages *pages)
 {
 	void *start = pages->start;
 
@@ -38,12 +38,12 @@ static void *put(struct rcl_pages *pages)
 PLAIN_TEST(pages_are_used_again)
 {
 	struct rcl_pages pages = get(LEN);
-	void *start = put(&pages);
+	void *start = put_pages(&pages);
 
 	assert_true(is_mapped(start));
 	pages = get(LEN);
 	assert_ptr_equal(pages.start, start);
-	put(&pages);
+	put_pages(&pages);
 }
 
 PLAIN_TEST(lengths_are_whole_pages)
@@ -53,19 +53,19 @@ PLAIN_TEST(lengths_are_whole_pages)
 	assert_int_equal(pages.len, sysconf(_SC_PAGESIZE));
 	more = get(pages.len + 1);
 	assert_int_equal(more.len, 2 * pages.len);
-	put(&pages);
-	put(&more);
+	put_pages(&pages);
+	put_pages(&more);
 }
 
 PLAIN_TEST(other_lengths_are_not_mixed)
 {
 	struct rcl_pages pages = get(LEN), more;
-	void *start = put(&pages);
+	void *start = put_pages(&pages);
 
 	more = get(2 * LEN);
 	assert_ptr_not_equal(more.start, start);
 	assert_int_equal(more.len, 2 * LEN);
-	put(&more);
+	put_pages(&more);
 }
 
 /* What is kept is bounded: 4 MiB in all, and no more than that for one. */
@@ -75,11 +75,11 @@ PLAIN_TEST(more_than_the_limit_is_freed)
 	unsigned int i, mapped = 0;
 	void *starts[64];
 
-	assert_false(is_mapped(put(&large)));
+	assert_false(is_mapped(put_pages(&large)));
 	for (i = 0; i < 64; i++)
 		pages[i] = get(LEN);
 	for (i = 0; i < 64; i++)
-		starts[i] = put(&pages[i]);
+		starts[i] = put_pages(&pages[i]);
 	for (i = 0; i < 64; i++)
 		mapped += is_mapped(starts[i]);
 	assert_in_range(mapped, 16, 32);
@@ -88,12 +88,12 @@ PLAIN_TEST(more_than_the_limit_is_freed)
 PLAIN_TEST(child_does_not_use_pages_of_its_parent)
 {
 	struct rcl_pages kept = get(LEN), used = get(LEN), own;
-	void *start = put(&kept);
+	void *start = put_pages(&kept);
 	int status;
 	pid_t pid = fork();
 
 	if (!pid) {
-		bool bad = is_mapped(start) || is_mapped(put(&used));
+		bool bad = is_mapped(start) || is_mapped(put_pages(&used));
 
 		own = get(LEN);
 		memset(own.start, 'c', own.len);
@@ -102,10 +102,10 @@ PLAIN_TEST(child_does_not_use_pages_of_its_parent)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	/* The child may have gone on with those that were in use. */
-	assert_false(is_mapped(put(&used)));
+	assert_false(is_mapped(put_pages(&used)));
 	own = get(LEN);
 	assert_ptr_equal(own.start, start);
-	put(&own);
+	put_pages(&own);
 }
 
 PLAIN_TEST(no_memory_is_an_error)
@@ -152,7 +152,7 @@ static void leave_dirty_pages(void)
 		memset(pages[i].start, 0xff, pages[i].len);
 	}
 	for (i = 0; i < 8; i++)
-		put(&pages[i]);
+		put_pages(&pages[i]);
 }
 
 /*

@@ -153,7 +153,7 @@ static int wait_one(int epfd, struct epoll_event *event, int timeout)
 	return repoll_wait(epfd, event, 1, timeout);
 }
 
-static void add(int epfd, int fd, uint32_t events)
+static void add_to_epoll(int epfd, int fd, uint32_t events)
 {
 	struct epoll_event event = { .events = events, .data.fd = fd };
 
@@ -169,7 +169,7 @@ SOCKET_TEST(level_is_told_as_long_as_it_is_true)
 	int i;
 
 	assert_true(epfd >= 0);
-	add(epfd, s.server, EPOLLIN);
+	add_to_epoll(epfd, s.server, EPOLLIN);
 	assert_int_equal(wait_one(epfd, &event, 0), 0);
 	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
 	for (i = 0; i < 3; i++) {
@@ -189,7 +189,7 @@ SOCKET_TEST(edge_is_told_once)
 	int epfd = repoll_create(EPOLL_CLOEXEC);
 	struct epoll_event event;
 
-	add(epfd, s.server, EPOLLIN | EPOLLET);
+	add_to_epoll(epfd, s.server, EPOLLIN | EPOLLET);
 	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
 	assert_int_equal(wait_one(epfd, &event, -1), 1);
 	assert_int_equal(wait_one(epfd, &event, 1), 0);
@@ -206,7 +206,7 @@ SOCKET_TEST(oneshot_is_told_again_after_a_change)
 	int epfd = repoll_create(0);
 	struct epoll_event event;
 
-	add(epfd, s.client, EPOLLOUT | EPOLLONESHOT);
+	add_to_epoll(epfd, s.client, EPOLLOUT | EPOLLONESHOT);
 	assert_int_equal(wait_one(epfd, &event, -1), 1);
 	assert_int_equal(wait_one(epfd, &event, 1), 0);
 	event = (struct epoll_event){ .events = EPOLLOUT | EPOLLONESHOT, .data.fd = 5 };
@@ -229,7 +229,7 @@ SOCKET_TEST(waiting_repoll_is_woken)
 		struct epoll_event event;
 		pthread_t thread;
 
-		add(epfd, s.server, EPOLLIN);
+		add_to_epoll(epfd, s.server, EPOLLIN);
 		thread = start(&later);
 		assert_int_equal(wait_one(epfd, &event, -1), 1);
 		assert_int_equal(event.events & EPOLLIN, EPOLLIN);
@@ -247,12 +247,12 @@ SOCKET_TEST(closed_socket_leaves_its_repoll)
 	int epfd = repoll_create(0);
 	struct epoll_event event;
 
-	add(epfd, s.client, EPOLLOUT);
+	add_to_epoll(epfd, s.client, EPOLLOUT);
 	assert_int_equal(rclose(s.client), 0);
 	assert_int_equal(wait_one(epfd, &event, 0), 0);
 	/* The next socket has the same number. */
 	s.client = new_socket();
-	add(epfd, s.client, EPOLLOUT);
+	add_to_epoll(epfd, s.client, EPOLLOUT);
 	assert_int_equal(wait_one(epfd, &event, 0), 1);
 	assert_int_equal(repoll_ctl(epfd, EPOLL_CTL_DEL, s.client, NULL), 0);
 	assert_fails(ENOENT, repoll_ctl(epfd, EPOLL_CTL_DEL, s.client, NULL));
@@ -267,7 +267,7 @@ SOCKET_TEST(wrong_operations_are_errors)
 	int epfd = repoll_create(0);
 
 	assert_fails(EINVAL, repoll_create(~0));
-	add(epfd, s.server, EPOLLIN);
+	add_to_epoll(epfd, s.server, EPOLLIN);
 	assert_fails(EEXIST, repoll_ctl(epfd, EPOLL_CTL_ADD, s.server, &event));
 	assert_fails(ENOENT, repoll_ctl(epfd, EPOLL_CTL_MOD, s.client, &event));
 	assert_fails(EINVAL, repoll_ctl(epfd, 99, s.server, &event));
@@ -291,8 +291,8 @@ SOCKET_TEST(plain_descriptors_and_sockets_share_a_repoll)
 	struct epoll_event events[4];
 
 	assert_int_equal(pipe(pipes), 0);
-	add(epfd, pipes[0], EPOLLIN);
-	add(epfd, s.server, EPOLLIN);
+	add_to_epoll(epfd, pipes[0], EPOLLIN);
+	add_to_epoll(epfd, s.server, EPOLLIN);
 	assert_int_equal(write(pipes[1], "x", 1), 1);
 	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
 	assert_int_equal(repoll_wait(epfd, events, 4, -1), 2);
@@ -310,7 +310,7 @@ SOCKET_TEST(many_listeners_are_in_one_repoll)
 
 	for (i = 0; i < MANY; i++) {
 		fds[i] = new_socket();
-		add(epfd, fds[i], EPOLLIN);
+		add_to_epoll(epfd, fds[i], EPOLLIN);
 	}
 	assert_int_equal(wait_one(epfd, &event, 1), 1);
 	assert_int_equal(event.events, EPOLLHUP);

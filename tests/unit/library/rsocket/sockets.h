@@ -36,6 +36,15 @@ static inline long long now_ms(void)
 	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
 }
 
+/* The time that the process has used a processor. */
+static inline long long cpu_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000LL + ts.tv_nsec / 1000000;
+}
+
 struct flush {
 	struct rcl_task task;
 	int done;
@@ -196,6 +205,23 @@ static inline void expect_pattern(const uint8_t *buf, size_t at, size_t len)
 
 	for (i = 0; i < len; i++)
 		assert_int_equal(buf[i], pattern(at + i));
+}
+
+/* A thread that receives a byte by the socket *@arg; returns the result of rrecv(). */
+static inline void *receive_one(void *arg)
+{
+	char byte;
+
+	return (void *)(intptr_t)rrecv(*(int *)arg, &byte, 1, 0);
+}
+
+/* A byte goes from the server to the client. */
+static inline void pass_byte(const struct sockets *s)
+{
+	char byte;
+
+	assert_int_equal(rsend(s->server, "x", 1, 0), 1);
+	assert_int_equal(rrecv(s->client, &byte, 1, 0), 1);
 }
 
 #endif /* SOCKETS_H */

@@ -240,13 +240,6 @@ SOCKET_TEST(peer_that_does_not_answer_is_etimedout)
 	close_all(&s);
 }
 
-static void *receive_one(void *arg)
-{
-	char byte;
-
-	return (void *)(intptr_t)rrecv(*(int *)arg, &byte, 1, 0);
-}
-
 static void *result_of(pthread_t thread)
 {
 	void *result = NULL;

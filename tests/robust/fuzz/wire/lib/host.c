@@ -24,14 +24,6 @@ uint32_t mad_number(const uint8_t *mad, unsigned int at, unsigned int bytes)
 	return value;
 }
 
-static void put(uint8_t *mad, unsigned int at, unsigned int bytes, uint64_t value)
-{
-	while (bytes--) {
-		mad[at + bytes] = value;
-		value >>= 8;
-	}
-}
-
 static bool asks(const uint8_t *mad)
 {
 	return mad[17] == CM_REQ || mad[17] == CM_SIDR_REQ;
@@ -49,7 +41,7 @@ static uint32_t remote_of(const uint8_t *mad)
 	return mad_number(mad, mad[17] == CM_SIDR_REP ? LOCAL : REMOTE, 4);
 }
 
-static const struct name *find(const struct names *names, unsigned int part, uint32_t recorded)
+static const struct name *find_name(const struct names *names, unsigned int part, uint32_t recorded)
 {
 	for (unsigned int i = 0; i < names->count; i++)
 		if (names->all[i].part == part && names->all[i].recorded == recorded)
@@ -65,15 +57,15 @@ static const struct name *find_real(const struct names *names, uint32_t real)
 	return NULL;
 }
 
-static void add(struct names *names, unsigned int part, uint32_t recorded, uint32_t real)
+static void add_name(struct names *names, unsigned int part, uint32_t recorded, uint32_t real)
 {
-	if (names->count < NAMES && !find(names, part, recorded))
+	if (names->count < NAMES && !find_name(names, part, recorded))
 		names->all[names->count++] = (struct name) { part, recorded, real };
 }
 
 static uint32_t real_of(const struct names *names, unsigned int part, uint32_t recorded)
 {
-	const struct name *name = find(names, part, recorded);
+	const struct name *name = find_name(names, part, recorded);
 
 	return name ? name->real : recorded;
 }
@@ -112,7 +104,7 @@ void host_begin(struct host *host, const struct sequence *sequence, uint32_t tur
 		const struct step *step = &sequence->steps[i];
 
 		if (step->of_peer && local_of(step->mad))
-			add(&host->peers, step->part, local_of(step->mad), host->base + i);
+			add_name(&host->peers, step->part, local_of(step->mad), host->base + i);
 	}
 }
 
@@ -135,7 +127,7 @@ static void put_service(uint8_t *mad, const struct host *host, uint64_t *state)
 
 	if (!host->exact && !draw_below(state, 16))
 		port = draw(state);
-	put(mad, SERVICE_ID + 6, 2, port);
+	cm_mad_put(mad, SERVICE_ID + 6, 2, port);
 }
 
 void host_send(struct host *host, const struct step *step, uint64_t *state)
@@ -145,30 +137,32 @@ void host_send(struct host *host, const struct step *step, uint64_t *state)
 
 	memcpy(mad, step->mad, sizeof(mad));
 	if (local_of(mad))
-		put(mad, LOCAL, 4, real_of(&host->peers, part, local_of(mad)));
+		cm_mad_put(mad, LOCAL, 4, real_of(&host->peers, part, local_of(mad)));
 	if (remote_of(mad))
-		put(mad, mad[17] == CM_SIDR_REP ? LOCAL : REMOTE, 4,
-		    real_of(&host->ours, part, remote_of(mad)));
+		cm_mad_put(mad, mad[17] == CM_SIDR_REP ? LOCAL : REMOTE, 4,
+			   real_of(&host->ours, part, remote_of(mad)));
 	if (asks(mad)) {
 		cm_mad_move(mad, &host->way, state);
 		put_service(mad, host, state);
 	}
 	if (mad[17] == CM_REQ)
-		put(mad, REQ_GUID, 8, host->guid);
+		cm_mad_put(mad, REQ_GUID, 8, host->guid);
 	else if (mad[17] == CM_REP)
-		put(mad, REP_GUID, 8, host->guid);
+		cm_mad_put(mad, REP_GUID, 8, host->guid);
 	else if (mad[17] == CM_DREQ)
-		put(mad, DREQ_QPN, 3, real_of(&host->qps, part, mad_number(mad, DREQ_QPN, 3)));
+		cm_mad_put(mad, DREQ_QPN, 3,
+			   real_of(&host->qps, part, mad_number(mad, DREQ_QPN, 3)));
 	else if (mad[17] == CM_LAP)
-		put(mad, LAP_QPN, 3, real_of(&host->qps, part, mad_number(mad, LAP_QPN, 3)));
+		cm_mad_put(mad, LAP_QPN, 3,
+			   real_of(&host->qps, part, mad_number(mad, LAP_QPN, 3)));
 	transmit(host, mad);
 }
 
 /* Whether a message of our stack may be the recorded one. */
 static bool fits(const struct host *host, const struct step *step, const uint8_t *mad)
 {
-	const struct name *peer = find(&host->peers, step->part, remote_of(step->mad));
-	const struct name *known = find(&host->ours, step->part, local_of(step->mad));
+	const struct name *peer = find_name(&host->peers, step->part, remote_of(step->mad));
+	const struct name *known = find_name(&host->ours, step->part, local_of(step->mad));
 
 	if (step->of_peer || step->mad[17] != mad[17] || !local_of(step->mad))
 		return false;
@@ -186,10 +180,10 @@ static void learn(struct host *host, const uint8_t *mad)
 
 		if (!fits(host, step, mad))
 			continue;
-		add(&host->ours, step->part, local_of(step->mad), local_of(mad));
+		add_name(&host->ours, step->part, local_of(step->mad), local_of(mad));
 		if (qpn)
-			add(&host->qps, step->part, mad_number(step->mad, qpn, 3),
-			    mad_number(mad, qpn, 3));
+			add_name(&host->qps, step->part, mad_number(step->mad, qpn, 3),
+				 mad_number(mad, qpn, 3));
 		return;
 	}
 }
@@ -201,8 +195,8 @@ static void let_go(struct host *host, const uint8_t *dreq)
 
 	memcpy(drep, dreq, LOCAL);
 	drep[17] = CM_DREP;
-	put(drep, LOCAL, 4, mad_number(dreq, REMOTE, 4));
-	put(drep, REMOTE, 4, mad_number(dreq, LOCAL, 4));
+	cm_mad_put(drep, LOCAL, 4, mad_number(dreq, REMOTE, 4));
+	cm_mad_put(drep, REMOTE, 4, mad_number(dreq, LOCAL, 4));
 	transmit(host, drep);
 }
 
@@ -226,12 +220,12 @@ bool host_receive(struct host *host, uint8_t *mad)
 
 bool host_knows(const struct host *host, unsigned int part, uint32_t recorded)
 {
-	return find(&host->ours, part, recorded);
+	return find_name(&host->ours, part, recorded);
 }
 
 bool host_knows_qp(const struct host *host, const struct step *dreq)
 {
-	return find(&host->qps, dreq->part, mad_number(dreq->mad, DREQ_QPN, 3));
+	return find_name(&host->qps, dreq->part, mad_number(dreq->mad, DREQ_QPN, 3));
 }
 
 uint32_t host_peer(const struct host *host, const struct step *step)

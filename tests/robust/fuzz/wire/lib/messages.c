@@ -4,7 +4,7 @@
 
 #define OF_CAPTURE "capture "
 
-static void keep(struct messages *messages, const uint8_t *mad, bool foreign)
+static void keep_message(struct messages *messages, const uint8_t *mad, bool foreign)
 {
 	if (messages->known == CORPUS)
 		return;
@@ -20,7 +20,7 @@ static void keep_transaction(struct messages *messages, uint64_t transaction)
 
 	for (int i = 0; i < 2 * BATCH; i++) {
 		if (!memcmp(records[i].mad + 12, &low, sizeof(low))) {
-			keep(messages, records[i].mad, false);
+			keep_message(messages, records[i].mad, false);
 			return;
 		}
 	}
@@ -64,7 +64,7 @@ void messages_read(struct messages *messages)
 		for (int i = 0; i < MAD_BYTES; i++)
 			if (sscanf(hex + 2 * i, "%2hhx", &mad[i]) != 1)
 				ktap_fail(__FILE__, __LINE__, "%s: bad line", path);
-		keep(messages, mad, foreign);
+		keep_message(messages, mad, foreign);
 	}
 	if (file)
 		fclose(file);

@@ -72,7 +72,7 @@ static void leave_out(struct sequence *sequence, unsigned int at)
 		(sequence->count - at) * sizeof(sequence->steps[0]));
 }
 
-static void change(struct sequence *sequence, uint64_t *state)
+static void change_order(struct sequence *sequence, uint64_t *state)
 {
 	unsigned int from = draw_below(state, sequence->count);
 	struct step step = sequence->steps[from];
@@ -123,7 +123,7 @@ void sequence_make(struct sequence *made, const struct sequences *sequences, uin
 		mix(made, &sequences->all[draw_below(state, sequences->count)], state);
 	changes = draw_below(state, MOST_CHANGES + 1);
 	while (changes--)
-		change(made, state);
+		change_order(made, state);
 }
 
 void sequence_text(const struct sequence *sequence, char *text, size_t size)
