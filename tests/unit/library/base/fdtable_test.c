@@ -8,22 +8,20 @@
 
 enum { FAR = 5 * RCL_FDTABLE_CHUNK + 3, THREADS = 4, CHUNKS = 200 };
 
-static void empty_table_has_no_slot(void **state)
+TEST(empty_table_has_no_slot)
 {
 	static struct rcl_fdtable table;
 
-	(void)state;
 	assert_null(rcl_fdtable_find(&table, 0));
 	assert_null(rcl_fdtable_find(&table, FAR));
 	assert_int_equal(rcl_fdtable_next(&table, 0), -1);
 }
 
-static void slot_is_made_once_and_found(void **state)
+TEST(slot_is_made_once_and_found)
 {
 	static struct rcl_fdtable table;
 	struct rcl_fdslot *slot = rcl_fdtable_make(&table, FAR);
 
-	(void)state;
 	assert_non_null(slot);
 	assert_null(atomic_load(&slot->object));
 	assert_int_equal(atomic_load(&slot->users), 0);
@@ -36,12 +34,11 @@ static void slot_is_made_once_and_found(void **state)
 	assert_null(rcl_fdtable_find(&table, 0));
 }
 
-static void numbers_out_of_range_have_no_slot(void **state)
+TEST(numbers_out_of_range_have_no_slot)
 {
 	static const int wrong[] = { -1, INT_MIN, RCL_FDTABLE_MAX, INT_MAX };
 	static struct rcl_fdtable table;
 
-	(void)state;
 	assert_non_null(rcl_fdtable_make(&table, 0));
 	assert_non_null(rcl_fdtable_make(&table, RCL_FDTABLE_MAX - 1));
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -53,12 +50,11 @@ static void numbers_out_of_range_have_no_slot(void **state)
 	assert_int_equal(rcl_fdtable_next(&table, UINT_MAX), -1);
 }
 
-static void next_visits_the_slots_of_each_chunk(void **state)
+TEST(next_visits_the_slots_of_each_chunk)
 {
 	static struct rcl_fdtable table;
 	unsigned int count = 0;
 
-	(void)state;
 	rcl_fdtable_make(&table, FAR);
 	assert_int_equal(rcl_fdtable_next(&table, 0), 5 * RCL_FDTABLE_CHUNK);
 	assert_int_equal(rcl_fdtable_next(&table, FAR), FAR);
@@ -92,12 +88,11 @@ static void *fill(void *arg)
 	return NULL;
 }
 
-static void threads_that_make_a_chunk_share_it(void **state)
+TEST(threads_that_make_a_chunk_share_it)
 {
 	pthread_t threads[THREADS];
 	void *wrong;
 
-	(void)state;
 	for (int i = 0; i < THREADS; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, fill, &objects[i]), 0);
 	for (int i = 0; i < THREADS; i++) {
@@ -112,12 +107,4 @@ static void threads_that_make_a_chunk_share_it(void **state)
 	}
 }
 
-static const struct CMUnitTest tests[] = {
-	TEST(empty_table_has_no_slot),
-	TEST(slot_is_made_once_and_found),
-	TEST(numbers_out_of_range_have_no_slot),
-	TEST(next_visits_the_slots_of_each_chunk),
-	TEST(threads_that_make_a_chunk_share_it),
-};
-
-RUN(tests)
+RUN
