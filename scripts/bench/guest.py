@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from . import accel, paths
+from . import accel, paths, usage
 
 # Exit statuses of a run that the guest itself did not end.
 LOST = 125
@@ -59,6 +59,7 @@ class Guest:
         self._qemu = qemu or []
         self._parallel = parallel
         self._process: subprocess.Popen[bytes] | None = None
+        self._spent = 0.0
 
     def command_line(self, terminal: bool = False) -> list[str]:
         """Returns the full command line; with `terminal`, a user is connected to the second serial line."""
@@ -206,6 +207,13 @@ class Guest:
         except FileNotFoundError:
             return False
 
+    def processor_seconds(self) -> float:
+        """The processor time that it has used so far."""
+        process = self._process
+        if process is not None and process.returncode is None:
+            self._spent = usage.seconds(process.pid)
+        return self._spent
+
     def kill(self) -> None:
         """Kills QEMU, if it runs, from any thread; the reader of its lines then sees the end."""
         process = self._process
@@ -217,6 +225,7 @@ class Guest:
         if self._process is None:
             return
         self.kill()
+        self.processor_seconds()
         self._process.wait()
         if self._process.stdout:
             self._process.stdout.close()

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
-from . import ktap, pair, paths, report, suites
+from . import ktap, pair, paths, report, suites, usage
 
 # Guests in which fuzzers and played captures prove that they find a planted bug: one Debian kernel and one User-mode Linux suffice.
 PLANTED = ("6.12", "uml")
@@ -58,7 +58,7 @@ class Needs:
     def __init__(self, steps: dict[str, Steps], progress: report.Progress) -> None:
         self._progress = progress
         self._began = time.monotonic()
-        self.seconds = 0.0
+        self.seconds = self.busy = 0.0
         self._pool = ThreadPoolExecutor(max_workers=1)
         self._made: dict[str, Future[list[ktap.Result]]] = {
             name: self._pool.submit(self._make, commands) for name, commands in steps.items()}
@@ -68,12 +68,15 @@ class Needs:
         results: list[ktap.Result] = []
         for name, command in steps.items():
             self._progress.running(f"building the {name}")
-            done = subprocess.run(command, cwd=paths.ROOT, stdin=subprocess.DEVNULL, check=False,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            with subprocess.Popen(command, cwd=paths.ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, text=True) as process:
+                assert process.stdout
+                said = process.stdout.read()
+                self.busy += usage.wait(process)
+                failed = process.wait() != 0
             self._progress.ended(f"building the {name}")
-            failed = done.returncode != 0
             results.append(ktap.Result(name, ktap.FAIL if failed else ktap.PASS,
-                                       "\n".join(done.stdout.splitlines()[-30:]) if failed else ""))
+                                       "\n".join(said.splitlines()[-30:]) if failed else ""))
             if failed:
                 break
         self.seconds = time.monotonic() - self._began

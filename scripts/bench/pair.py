@@ -118,6 +118,10 @@ class Pair(guest.Guest):
         while self._far_lost and not self._ending.wait(0.2):
             self.kill()
 
+    def processor_seconds(self) -> float:
+        """That of both guests, and of all boots of the far guest."""
+        return super().processor_seconds() + sum(far.processor_seconds() for far in self.far)
+
     def verdict(self) -> str:
         """Describes how the run ended, for the user."""
         return super().verdict() if self.status is not None or not self._far_lost else self._far_lost

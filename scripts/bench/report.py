@@ -62,20 +62,24 @@ def _indented(text: str) -> str:
 
 
 def table(runs: list[suites.Run]) -> str:
-    """Formats a line for each run; marks suites that took more than twice their declared time."""
-    rows = [("suite", "guest", "passed", "failed", "skipped", "seconds", "warm", "")]
+    """Formats a line for each run, with the processor time that it used, and the sum; marks suites that took more than twice
+    their declared time.
+    """
+    rows = [("suite", "guest", "passed", "failed", "skipped", "seconds", "busy", "warm", "")]
     for run in runs:
         note = run.lost.split(":")[0]
         if not note and run.seconds > 2 * run.suite.warm + 10:
             note = "slow"
         rows.append((run.suite.name, run.where, str(run.count(ktap.PASS)),
                      str(run.count(ktap.FAIL)), str(run.count(ktap.SKIP)),
-                     f"{run.seconds:.0f}", str(run.suite.warm), note))
-    widths = [max(len(row[column]) for row in rows) for column in range(7)]
+                     f"{run.seconds:.0f}", f"{run.busy:.0f}", str(run.suite.warm), note))
+    rows.append(("all", "", *(str(sum(run.count(outcome) for run in runs)) for outcome in (ktap.PASS, ktap.FAIL, ktap.SKIP)),
+                 "", f"{sum(run.busy for run in runs):.0f}", "", ""))
+    widths = [max(len(row[column]) for row in rows) for column in range(8)]
     lines = []
     for row in rows:
-        cells = [row[i].ljust(widths[i]) if i < 2 else row[i].rjust(widths[i]) for i in range(7)]
-        lines.append(("  ".join(cells) + f"  {row[7]}").rstrip())
+        cells = [row[i].ljust(widths[i]) if i < 2 else row[i].rjust(widths[i]) for i in range(8)]
+        lines.append(("  ".join(cells) + f"  {row[8]}").rstrip())
     return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from . import guest, ktap, machine, needs, pair, paths, report, splats, suites
+from . import guest, ktap, machine, needs, pair, paths, report, splats, suites, usage
 from .suites import HOST, NOT_RUN, Run, Suite
 
 # Additional time for a suite that hangs, after its own timeout.
@@ -68,7 +68,7 @@ class Bench:
                 for future in [future for future in running if future.done()]:
                     ended[running.pop(future)] = future.result()
         runs = [run for place in chosen for job in todo if job[0] == place for run in ended[job]]
-        build = Run(Suite("build", (HOST,), 60, 900, "", "what the suites need"), HOST, made.results(), made.seconds)
+        build = Run(Suite("build", (HOST,), 60, 900, "", "what the suites need"), HOST, made.results(), made.seconds, made.busy)
         return [*([build] if build.results else []), *skipped, *runs]
 
     def _skip(self, chosen: dict[str, list[Suite]]) -> list[Run]:
@@ -117,21 +117,20 @@ class Bench:
     @staticmethod
     def _host_suite(suite: Suite, log: Path) -> Run:
         start = time.monotonic()
-        status: int | None = None
         with open(log, "wb") as out:
             process = subprocess.Popen(["bash", "-c", suite.command], cwd=paths.ROOT,
                                        stdin=subprocess.DEVNULL, stdout=out,
                                        stderr=subprocess.STDOUT, start_new_session=True)
-            try:
-                status = process.wait(timeout=suite.timeout)
-            except subprocess.TimeoutExpired:
+            busy = usage.wait(process, suite.timeout)
+            status = process.poll()
+            if status is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         parser = ktap.Parser()
         for line in log.read_text(errors="replace").splitlines():
             parser.feed(line)
         results = _overdue(parser, suite) if status is None else parser.finish(status)
-        return Run(suite, HOST, results, time.monotonic() - start)
+        return Run(suite, HOST, results, time.monotonic() - start, busy)
 
     def in_guest(self, name: str, wanted: Sequence[Suite]) -> list[Run]:
         """Boots a guest, or a pair of guests, once, and runs its suites in order."""
@@ -173,6 +172,7 @@ class _Session:
 
     def read(self) -> list[Run]:
         """Reads lines until the guest has ended."""
+        self._busy = 0.0
         with open(self._machine.run / "results.ktap", "wb") as log:
             for line in self._machine.lines("exec tests/harness/guest/guest-run", guest.BOOT_SECONDS):
                 log.write(line + b"\n")
@@ -214,6 +214,8 @@ class _Session:
         run.lost = ""
         log = self._machine.out / f"{run.suite.name}.dmesg"
         text = log.read_text(errors="replace") if log.exists() else ""
+        busy = self._machine.processor_seconds()
+        run.busy, self._busy = busy - self._busy, busy
         text += self._machine.heard()
         for splat in splats.find(text, self._allow):
             run.results.append(ktap.Result(f"kernel log: {splat}", ktap.FAIL,

@@ -46,6 +46,8 @@ class Run:
 
     def count(self, outcome: str) -> int:
         return sum(result.outcome == outcome for result in self.results)
+    # The processor time that it used.
+    busy: float = 0
 
     def named(self, outcome: str) -> list[ktap.Result]:
         return [result for result in self.results if result.outcome == outcome]
