@@ -17,18 +17,24 @@ from .suites import HOST, NOT_RUN, Run, Suite
 
 # Additional time for a suite that hangs, after its own timeout.
 HANG_SECONDS = 90
-# What a place takes of the declared seconds: the debug guest is slow, and 6.1 has only a part of most suites.
-FACTORS = {"debug": 4, "6.1": 0.6}
 # Why a suite was not run.
 UNBUILT = "what it needs does not build"
 
-Job = tuple[str, tuple[Suite, ...]]
+# A place, a part of its suites, and the directory for what guests write.
+Job = tuple[str, tuple[Suite, ...], Path]
 
 
-def _cost(job: Job) -> float:
-    """About how long a job takes."""
-    factor = max(FACTORS.get(name, 1) for name in pair.members(job[0]))
-    return factor * sum(suite.warm for suite in job[1])
+def _jobs(place: str, wanted: list[Suite]) -> list[Job]:
+    """The parts of a place; the first one has its name."""
+    for stale in paths.RUN.glob(f"{place}-*"):
+        shutil.rmtree(stale)
+    return [(place, part, paths.RUN / (f"{place}-{number}" if number > 1 else place))
+            for number, part in enumerate(suites.parts(place, wanted), start=1)]
+
+
+def _cost(job: Job) -> int:
+    """About how many seconds a job takes."""
+    return sum(suite.warm for suite in job[1])
 
 
 def _needs_of(place: str) -> tuple[str, ...]:
@@ -48,11 +54,9 @@ class Bench:
         is made before. A place begins when what its suites need is there, and so does each suite of the host.
         """
         skipped = self._skip(chosen)
-        todo = sorted(((place, part) for place in chosen
-                       for part in (suites.halves(chosen[place]) if place == HOST else [tuple(chosen[place])])),
-                      key=_cost, reverse=True)
+        todo = sorted((job for place in chosen for job in _jobs(place, chosen[place])), key=_cost, reverse=True)
         # What the slowest places need is made first.
-        order = {place: chosen[place] for place, _ in todo}
+        order = {place: chosen[place] for place, _, _ in todo}
         made = needs.Needs(needs.plan(order) if make else {}, self._progress)
         shutil.rmtree(paths.RUN / HOST, ignore_errors=True)
         running: dict[Future[list[Run]], Job] = {}
@@ -86,12 +90,12 @@ class Bench:
         return runs
 
     def _place(self, job: Job, made: needs.Needs) -> list[Run]:
-        place, wanted = job
+        place, wanted, out = job
         if place == HOST:
             return self.on_host(wanted, made)
         if not made.good(_needs_of(place)):
             return [Run(suite, place, lost=UNBUILT) for suite in wanted]
-        return self.in_guest(place, wanted)
+        return self.in_guest(place, wanted, out)
 
     def on_host(self, wanted: Sequence[Suite], made: needs.Needs) -> list[Run]:
         """Runs suites of the host one after the other, those first that need nothing more."""
@@ -132,18 +136,17 @@ class Bench:
         results = _overdue(parser, suite) if status is None else parser.finish(status)
         return Run(suite, HOST, results, time.monotonic() - start, busy)
 
-    def in_guest(self, name: str, wanted: Sequence[Suite]) -> list[Run]:
-        """Boots a guest, or a pair of guests, once, and runs its suites in order."""
-        out = paths.RUN / name
+    def in_guest(self, name: str, wanted: Sequence[Suite], out: Path) -> list[Run]:
+        """Boots a guest, or a pair of guests, once, and runs its suites in order; `out` is the directory for its files."""
         shutil.rmtree(out, ignore_errors=True)
         (out / "out").mkdir(parents=True)
         load = suites.LOAD_PAIR if pair.is_pair(name) else suites.LOAD
         plan = [load, *wanted, suites.UNLOAD]
         (out / "out/plan").write_text("".join(
             f"{suite.name}\t{suite.timeout}\t{suite.command}\n" for suite in plan))
-        self._progress.running(f"{name} boot")
+        self._progress.running(f"{out.name} boot")
         if not pair.machine(name, out).works_here():
-            self._progress.ended(f"{name} boot")
+            self._progress.ended(f"{out.name} boot")
             self._progress.say(f"{name}: this machine does not run it")
             return [Run(suite, name, [ktap.Result("all of it", ktap.SKIP,
                                                   f"User-mode Linux does not run here: {out}")])
@@ -152,7 +155,7 @@ class Bench:
         try:
             return session.read()
         finally:
-            self._progress.ended(f"{name} boot")
+            self._progress.ended(f"{out.name} boot")
             _remember(out / "out/keep")
 
 
@@ -169,10 +172,10 @@ class _Session:
         self._now: Run | None = None
         self._parser = ktap.Parser()
         self._began = 0.0
+        self._busy = 0.0
 
     def read(self) -> list[Run]:
         """Reads lines until the guest has ended."""
-        self._busy = 0.0
         with open(self._machine.run / "results.ktap", "wb") as log:
             for line in self._machine.lines("exec tests/harness/guest/guest-run", guest.BOOT_SECONDS):
                 log.write(line + b"\n")
@@ -198,8 +201,8 @@ class _Session:
                 self._end(self._now, int(status), float(seconds))
 
     def _begin(self, run: Run) -> None:
-        self._progress.ended(f"{self._name} boot")
-        self._progress.running(f"{self._name} {run.suite.name}")
+        self._progress.ended(f"{self._machine.run.name} boot")
+        self._progress.running(f"{self._machine.run.name} {run.suite.name}")
         self._now = run
         self._parser = ktap.Parser()
         self._began = time.monotonic()
@@ -211,18 +214,18 @@ class _Session:
         else:
             run.results = self._parser.finish(status)
         run.seconds = seconds
+        busy = self._machine.processor_seconds()
+        run.busy, self._busy = busy - self._busy, busy
         run.lost = ""
         log = self._machine.out / f"{run.suite.name}.dmesg"
         text = log.read_text(errors="replace") if log.exists() else ""
-        busy = self._machine.processor_seconds()
-        run.busy, self._busy = busy - self._busy, busy
         text += self._machine.heard()
         for splat in splats.find(text, self._allow):
             run.results.append(ktap.Result(f"kernel log: {splat}", ktap.FAIL,
                                            f"the whole log is {log}"))
         self._now = None
         self._machine.deadline = time.monotonic() + HANG_SECONDS
-        self._progress.ended(f"{self._name} {run.suite.name}")
+        self._progress.ended(f"{self._machine.run.name} {run.suite.name}")
         self._progress.suite(run)
 
     def _lost(self, run: Run) -> None:
@@ -235,7 +238,7 @@ class _Session:
         seen = splats.find(text, self._allow)
         run.lost = f"guest {self._machine.verdict()}" + (": " + "; ".join(seen[:3]) if seen else "")
         run.trace = splats.trace(text, self._allow)
-        self._progress.ended(f"{self._name} {run.suite.name}")
+        self._progress.ended(f"{self._machine.run.name} {run.suite.name}")
         self._progress.say(f"{self._name} {run.suite.name}: {run.lost}")
 
 

@@ -23,12 +23,19 @@ class Suite:
 
     name: str
     where: tuple[str, ...]
+    # Of a selected suite: in its place; before: in the slowest of them.
     warm: int
     timeout: int
     command: str
     about: str
     # Of a suite of the host: LIBRARY, and guests whose kernels it uses.
     needs: tuple[str, ...] = ()
+    # The warm seconds in each place, where they differ.
+    each: tuple[int, ...] = ()
+
+    def at(self, place: str) -> Suite:
+        """The suite with the warm seconds that it has there."""
+        return replace(self, warm=self.each[self.where.index(place)]) if self.each else self
 
 
 @dataclass
@@ -39,6 +46,8 @@ class Run:
     where: str
     results: list[ktap.Result] = field(default_factory=list)
     seconds: float = 0
+    # The processor time that it used.
+    busy: float = 0
     # Why there is no verdict: the guest was lost, or did not get to this suite.
     lost: str = ""
     # What its kernel printed when it was lost.
@@ -46,8 +55,6 @@ class Run:
 
     def count(self, outcome: str) -> int:
         return sum(result.outcome == outcome for result in self.results)
-    # The processor time that it used.
-    busy: float = 0
 
     def named(self, outcome: str) -> list[ktap.Result]:
         return [result for result in self.results if result.outcome == outcome]
@@ -75,8 +82,11 @@ def load(file: Path = FILE) -> list[Suite]:
         needed: tuple[str, ...] = ()
         if where.split()[0] == HOST:
             where, needed = HOST, _needed(where.split()[1:])
+        each = tuple(map(int, warm.split(",")))
         suite = Suite(name, tuple(place.strip() for place in where.split(",")),
-                      int(warm), int(timeout), command, about, needed)
+                      max(each), int(timeout), command, about, needed, each if len(each) > 1 else ())
+        if suite.each and len(suite.each) != len(suite.where):
+            raise paths.BenchError(f"{file}: suite '{name}' has {len(suite.where)} places, and {len(each)} times")
         unknown = [place for place in suite.where if place not in places and not pair.exists(place)]
         unknown += [need for need in needed if need not in places and need != LIBRARY]
         if unknown:
@@ -113,7 +123,7 @@ def share(suites: list[Suite], total: float | None) -> list[Suite]:
             return suite
         part = int(total / runs) if total else suite.warm
         return replace(suite, command=suite.command.replace(SECONDS, str(part)), warm=part,
-                       timeout=suite.timeout + part)
+                       each=(), timeout=suite.timeout + part)
 
     return [with_time(suite) for suite in suites]
 
@@ -123,6 +133,22 @@ def halves(suites: list[Suite]) -> list[tuple[Suite, ...]]:
     longest = max(suites, key=lambda suite: suite.warm)
     others = tuple(suite for suite in suites if suite is not longest)
     return [(longest,), others] if others else [(longest,)]
+
+
+# A guest runs no more of warm seconds, as one that runs all suites of its kernel would be the last to end.
+MOST = 1200
+
+
+def parts(place: str, suites: list[Suite]) -> list[tuple[Suite, ...]]:
+    """Divides the suites of a place into parts that may run in parallel: two on the host, for each other place as many guests as
+    keep it short.
+    """
+    if place == HOST:
+        return halves(suites)
+    shares: list[list[Suite]] = [[] for _ in range(-(-sum(suite.warm for suite in suites) // MOST))]
+    for suite in sorted(suites, key=lambda suite: suite.warm, reverse=True):
+        min(shares, key=lambda share: sum(suite.warm for suite in share)).append(suite)
+    return [tuple(sorted(share, key=suites.index)) for share in shares]
 
 
 def places_of(suites: list[Suite]) -> list[str]:
@@ -145,7 +171,7 @@ def select(suites: list[Suite], names: list[str], places: list[str]) -> dict[str
     for place in known:
         if places and place not in places:
             continue
-        here = [suite for suite in suites
+        here = [suite.at(place) for suite in suites
                 if place in suite.where and (not names or suite.name in names)]
         if here:
             chosen[place] = here

@@ -54,6 +54,21 @@ class SuitesTest(unittest.TestCase):
                          [["four"], ["one", "two", "three"]])
         self.assertEqual(suites.halves(known[:1]), [(known[0],)])
 
+    def test_parts(self) -> None:
+        known = self.load("".join(f"{name} | 6.12 | {warm} | 5 | true | a suite\n"
+                                  for name, warm in (("one", 300), ("two", 700), ("three", 50), ("four", 400))))
+        self.assertEqual([[suite.name for suite in part] for part in suites.parts("6.12", known)],
+                         [["two", "three"], ["one", "four"]])
+        self.assertEqual(suites.parts("6.12", known[:2]), [tuple(known[:2])])
+
+    def test_each_place_has_its_time(self) -> None:
+        known = self.load("one | 6.1,6.12 | 20,10 | 5 | true | in two guests\ntwo | 6.12,6.1 | 7 | 5 | true | the same\n")
+        self.assertEqual([suite.warm for suite in known], [20, 7])
+        found = suites.select(known, [], [])
+        self.assertEqual({place: [suite.warm for suite in here] for place, here in found.items()}, {"6.1": [20, 7], "6.12": [10, 7]})
+        with self.assertRaises(paths.BenchError):
+            self.load("one | 6.1,6.12,debug | 20,10 | 5 | true | in three guests\n")
+
     def test_the_host_s_suites_have_needs(self) -> None:
         with mock.patch.object(machine, "own_series", return_value=["6.12"]):
             one, two = self.load("one | host | 1 | 2 | true | nothing\ntwo | host library own debug | 1 | 2 | true | much\n")
