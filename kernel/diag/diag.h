@@ -41,7 +41,7 @@ enum {
 int rca_netlink_init(void);
 void rca_netlink_exit(void);
 
-/* netlink_ids.c, _queues.c, _ports.c, _paths.c and _peers.c: callbacks of the family */
+/* netlink_dump.c: callbacks of the family */
 int rca_nl_dump_ids(struct sk_buff *skb, struct netlink_callback *cb);
 int rca_nl_dump_members(struct sk_buff *skb, struct netlink_callback *cb);
 int rca_nl_dump_queues(struct sk_buff *skb, struct netlink_callback *cb);
@@ -54,7 +54,7 @@ int rca_nl_start_peers(struct netlink_callback *cb);
 int rca_nl_dump_peers(struct sk_buff *skb, struct netlink_callback *cb);
 int rca_nl_done_peers(struct netlink_callback *cb);
 
-/* netlink_put.c: dumps and their attributes */
+/* netlink_dump.c: dumps and their attributes */
 void rca_nl_allow_dumps(void);
 int rca_nl_start(struct netlink_callback *cb);
 struct rca_nl_dump rca_nl_dump_start(struct sk_buff *skb, struct netlink_callback *cb);

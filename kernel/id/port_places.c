@@ -25,7 +25,7 @@
  * to a peer, which find out whether it is alive. The others have turns of their own.
  *
  * Queries of the subnet administrator have as many places, which are shared in the same way; see
- * sa_query.c. They have one peer, which is never called silent.
+ * cm/sa.c. They have one peer, which is never called silent.
  *
  * Locking: rca_port_places.lock, a leaf, in any context. Callbacks find the setup of their id, and
  * the places of the port, under RCU, because they may run late.

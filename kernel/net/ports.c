@@ -8,7 +8,7 @@
  * between EADDRINUSE and EADDRNOTAVAIL; with stock it is the newest.
  *
  * Locking: the spinlock of a bucket of the port table; of two buckets, that of the lower
- * index first. Process context only; nothing outside port/ is called with a bucket locked.
+ * index first. Process context only; nothing outside this file is called with a bucket locked.
  */
 #include "net/net.h"
 

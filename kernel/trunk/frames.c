@@ -205,7 +205,7 @@ void rca_trunk_lose_session(struct rca_trunk *trunk)
  * The frames on a link.
  *
  * The frame that is being filled is sent at once if no SEND is under way, else when that one has
- * arrived, by the work of the link (link_poll.c), with what came meanwhile: no timer delays a
+ * arrived, by the work of the link (link_qp.c), with what came meanwhile: no timer delays a
  * record. At most RCA_LINK_SENDS frames are under way, all but one of them full. Received frames
  * are handled in that work, one at a time.
  *

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Links: their number, their references, their work (link_poll.c), and what the work of their trunk
+ * Links: their number, their references, their work (link_qp.c), and what the work of their trunk
  * is told.
  *
  * A trunk has a place while it has a link, and there are trunk_max of them. A trunk that needs one

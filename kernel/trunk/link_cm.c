@@ -7,7 +7,7 @@
  *
  *   active side                          passive side
  *   START: QP, REQ
- *                                        (callback) REQ: open_request.c
+ *                                        (callback) REQ: open.c
  *                                        START: QP connected, REP
  *   (callback) REP: checked
  *   REP: QP connected, RTU, a frame

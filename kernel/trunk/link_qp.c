@@ -134,7 +134,7 @@ static void poll_work(struct work_struct *work)
 }
 
 /*
- * A SEND that is under way for some milliseconds may be lost: see link_frames.c. It holds no
+ * A SEND that is under way for some milliseconds may be lost: see frames.c. It holds no
  * reference: rca_link_stop_cqs() waits for it.
  */
 static void overdue_work(struct work_struct *work)

@@ -281,7 +281,7 @@ void rca_trunk_look(struct rca_trunk *trunk);
 void rca_trunks_for_parameter(void (*fn)(struct rca_trunk *trunk));
 bool rca_trunk_describe(const struct rca_peer_key *key, struct rca_trunk_info *info);
 
-/* seen.c */
+/* trunk.c: what operators see */
 void rca_trunk_trace_frame(const struct rca_trunk_link *link, bool sent, const void *data, u32 len);
 void rca_trunk_count_one(const struct rca_trunk *trunk, enum rca_trunk_stat stat);
 void rca_trunk_because(struct rca_trunk *trunk, const char *why);
@@ -412,17 +412,14 @@ void rca_conn_set_timer(struct rca_trunk_conn *conn, u32 ms);
 void rca_conn_stop_timer(struct rca_trunk_conn *conn);
 void rca_conn_enter_timewait(struct rca_trunk_conn *conn);
 
-/* conn_end.c */
 void rca_conn_timer_work(struct work_struct *work);
 void rca_conn_not_linked(struct rca_trunk *trunk);
 void rca_conn_lost(struct rca_trunk *trunk);
 
-/* conn_send.c */
 void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type);
 void rca_conn_give_up(struct rca_trunk_conn *conn);
 void rca_conn_fill(struct rca_trunk *trunk);
 
-/* conn_path.c */
 int rca_conn_set_path(struct rca_trunk_conn *conn, struct sa_path_rec *path,
 		      const struct ib_gid_attr *sgid_attr);
 void rca_conn_tell_path(struct rca_trunk_conn *conn, const struct sa_path_rec *path);
@@ -602,7 +599,7 @@ int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event);
 int rca_link_step(struct rca_trunk_link *link);
 bool rca_link_end(struct rca_trunk_link *link, bool lost);
 
-/* link_frames.c */
+/* frames.c */
 void rca_link_reap_sends(struct rca_trunk_link *link);
 bool rca_link_needs_completion(const struct rca_trunk_link *link);
 void rca_link_push(struct rca_trunk_link *link);
@@ -625,7 +622,7 @@ void rca_link_destroy_qp(struct rca_trunk_link *link);
 /** RCA_WATCH_PORT - how often a port that is down is looked at, in jiffies */
 #define RCA_WATCH_PORT		(1UL * HZ)
 
-/* watch.c */
+/* keepalive.c */
 bool rca_watch_is_on(const struct rca_trunk *trunk);
 bool rca_watch_needs_link(const struct rca_trunk *trunk);
 bool rca_watch_is_idle(struct rca_trunk *trunk);
@@ -642,7 +639,7 @@ unsigned long rca_watch_delay(struct rca_trunk *trunk);
 void rca_open_work(struct work_struct *work);
 void rca_open_end_device(struct rca_device *dev);
 
-/* open_request.c */
+/* open.c */
 void rca_open_requested(struct rca_device *dev, const struct rca_tp_request *req,
 			const struct ib_gid_attr *sgid_attr);
 void rca_open_port_changed(struct rca_device *dev, u32 port, bool state);

@@ -58,7 +58,7 @@ static inline int rca_ucmd_respond(const struct rca_ucmd *ucmd)
  * and return 0 or a negative errno.
  */
 
-/* ioctl_pipe.c */
+/* ioctl_id.c */
 int rca_cmd_resolve(struct rca_ucmd *ucmd);
 int rca_cmd_connect(struct rca_ucmd *ucmd);
 
@@ -74,13 +74,12 @@ int rca_cmd_leave(struct rca_ucmd *ucmd);
 int rca_cmd_destroy(struct rca_ucmd *ucmd);
 int rca_cmd_resolve_service(struct rca_ucmd *ucmd);
 
-/* ioctl_event.c */
+/* queuefd.c */
 int rca_cmd_queue_create(struct rca_ucmd *ucmd);
 int rca_cmd_set_queue(struct rca_ucmd *ucmd);
 int rca_cmd_get_event(struct rca_ucmd *ucmd);
 int rca_cmd_post_event(struct rca_ucmd *ucmd);
 
-/* ioctl_query.c */
 int rca_cmd_usage(struct rca_ucmd *ucmd);
 int rca_cmd_qp_attr(struct rca_ucmd *ucmd);
 int rca_cmd_query(struct rca_ucmd *ucmd);

@@ -22,7 +22,7 @@ def _names(file: str, pattern: str) -> list[str]:
 def steps() -> list[str]:
     """The values of the label "step" of rdma_cm_alt_steps_total."""
     return [*_names("lib/fsm.h", r'\((?:RCA_IN_\w+), "([^"]+)"\)'),
-            *_names("diag/netlink_ports.c", r'put_counter\(skb, "([^"]+)"'),
+            *_names("diag/netlink_dump.c", r'put_counter\(skb, "([^"]+)"'),
             *_names("transport/stats.c", r'\[RCA_STAT_\w+\] = "([^"]+)"')]
 
 
