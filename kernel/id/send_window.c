@@ -86,7 +86,7 @@ struct rca_window {
  *
  * Locking: rca_windows_lock, in process context, is taken to add and to remove a window; windows
  * are found under RCU. The reference count of a window in the table becomes zero only under this
- * lock, which rca_window_free() releases after it has removed the window. Callbacks of an id may
+ * lock, which rca_window_put() releases after it has removed the window. Callbacks of an id may
  * run late and look at its window under RCU, so it is freed after a grace period.
  */
 
@@ -210,25 +210,16 @@ static struct rca_window *rca_window_get(const struct rca_id *id, work_func_t wo
 	return window ? add_window(window) : NULL;
 }
 
-/* The caller, rca_window_put(), has taken rca_windows_lock, which is released here. */
-static void rca_window_free(struct rca_window *window) __releases(&rca_windows_lock)
+/* Drops a reference on a window; no id waits in it if this is the last one. Process context. */
+static void rca_window_put(struct rca_window *window)
 {
+	if (!refcount_dec_and_lock(&window->ref, &rca_windows_lock))
+		return;
+	__acquire(&rca_windows_lock);	/* sparse does not know that it is taken */
 	rhashtable_remove_fast(&windows, &window->node, windows_params);
 	spin_unlock(&rca_windows_lock);
 	WARN_ON_ONCE(!rca_turns_empty(&window->turns));
 	kfree_rcu(window, rcu);
-}
-
-/**
- * rca_window_put() - drop a reference on a window
- * @window: the window; no id waits in it if this is the last reference
- *
- * Context: Process context.
- */
-static void rca_window_put(struct rca_window *window)
-{
-	if (refcount_dec_and_lock(&window->ref, &rca_windows_lock))
-		rca_window_free(window);
 }
 
 /* After this time without an answer, outstanding messages are forgotten. Unit tests change it. */
