@@ -125,7 +125,7 @@ static int on_error(struct connection *c, enum rdma_cm_event_type type, int stat
 	if (status < 0)
 		fprintf(stderr, "%s\n", strerror(-status));
 	else if (type == RDMA_CM_EVENT_REJECTED)
-		/* Reasons of IBTA volume 1, 12.6.7.2; Documentation/troubleshooting.rst lists all. */
+		/* IBTA volume 1, 12.6.7.2; Documentation/troubleshooting.rst lists all reasons. */
 		fprintf(stderr, "reason %d%s\n", status,
 			status == 28 ? ", the server does not want it" :
 			status == 8 ? ", nobody listens at that port" : "");

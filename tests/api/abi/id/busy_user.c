@@ -26,7 +26,7 @@
 #define CGROUPS "/sys/fs/cgroup"
 #define OWN CGROUPS "/rca_busy"
 
-/* In seconds; see tests/fabric/loss/bounds.rst. The guests are emulated, and share their processors. */
+/* In seconds; see tests/fabric/loss/bounds.rst. Guests are emulated, and share their processors. */
 #define BOUND 0.5
 
 /* A flood of messages may lose one of the victim's, which is then sent again, perhaps twice. */
