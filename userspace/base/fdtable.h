@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Tables indexed by file descriptor. A table grows in chunks, which are never moved or freed, so a
- * lookup takes no lock. The owner of the table decides how long the objects live.
+ * lookup takes no lock. The first chunk is a part of the table: most programs need no other, and a
+ * lookup in it is as short as that in an array. The owner of the table decides how long the objects
+ * live.
  */
 #ifndef RCL_FDTABLE_H
 #define RCL_FDTABLE_H
@@ -27,8 +29,13 @@ struct rcl_fdslot {
 	int value;
 };
 
-/** struct rcl_fdtable - a table; a static one is empty */
+/**
+ * struct rcl_fdtable - a table; a static one is empty
+ * @first: the first chunk
+ * @chunks: the others, by their number
+ */
 struct rcl_fdtable {
+	struct rcl_fdslot first[RCL_FDTABLE_CHUNK];
 	struct rcl_fdslot *_Atomic chunks[RCL_FDTABLE_CHUNKS];
 };
 
@@ -38,13 +45,15 @@ struct rcl_fdtable {
  * @fd: any number
  *
  * Context: Takes no lock; safe in signal handlers.
- * Return: the slot, valid for the life of the process, or NULL if no descriptor of its chunk was
- * ever in the table
+ * Return: the slot, valid for the life of the process, or NULL if it is not in the first chunk, and
+ * no descriptor of its chunk was ever in the table
  */
 static inline struct rcl_fdslot *rcl_fdtable_find(struct rcl_fdtable *table, int fd)
 {
 	struct rcl_fdslot *chunk;
 
+	if ((unsigned int)fd < RCL_FDTABLE_CHUNK)
+		return &table->first[(unsigned int)fd];
 	if ((unsigned int)fd >= RCL_FDTABLE_MAX)
 		return NULL;
 	chunk = atomic_load_explicit(&table->chunks[(unsigned int)fd / RCL_FDTABLE_CHUNK],

@@ -8,13 +8,13 @@
 
 enum { FAR = 5 * RCL_FDTABLE_CHUNK + 3, THREADS = 4, CHUNKS = 200 };
 
-TEST(empty_table_has_no_slot)
+TEST(empty_table_has_the_first_chunk)
 {
 	static struct rcl_fdtable table;
 
-	assert_null(rcl_fdtable_find(&table, 0));
+	assert_null(rcl_fdtable_find(&table, RCL_FDTABLE_CHUNK));
 	assert_null(rcl_fdtable_find(&table, FAR));
-	assert_int_equal(rcl_fdtable_next(&table, 0), -1);
+	assert_int_equal(rcl_fdtable_next(&table, RCL_FDTABLE_CHUNK), -1);
 }
 
 TEST(slot_is_made_once_and_found)
@@ -31,7 +31,7 @@ TEST(slot_is_made_once_and_found)
 	assert_ptr_equal(atomic_load(&slot->object), &table);
 	assert_ptr_equal(rcl_fdtable_find(&table, FAR + 1), slot + 1);
 	assert_null(atomic_load(&slot[1].object));
-	assert_null(rcl_fdtable_find(&table, 0));
+	assert_null(rcl_fdtable_find(&table, RCL_FDTABLE_CHUNK));
 }
 
 TEST(numbers_out_of_range_have_no_slot)
@@ -56,7 +56,7 @@ TEST(next_visits_the_slots_of_each_chunk)
 	unsigned int count = 0;
 
 	rcl_fdtable_make(&table, FAR);
-	assert_int_equal(rcl_fdtable_next(&table, 0), 5 * RCL_FDTABLE_CHUNK);
+	assert_int_equal(rcl_fdtable_next(&table, RCL_FDTABLE_CHUNK), 5 * RCL_FDTABLE_CHUNK);
 	assert_int_equal(rcl_fdtable_next(&table, FAR), FAR);
 	assert_int_equal(rcl_fdtable_next(&table, 6 * RCL_FDTABLE_CHUNK), -1);
 	rcl_fdtable_make(&table, 0);
