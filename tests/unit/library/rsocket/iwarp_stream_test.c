@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of streams over iWARP, where the end that has connected sends first. */
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "rsocket/wait.h"
 #include "rsocket/wire.h"
 #include "sockets.h"
@@ -90,12 +94,32 @@ SOCKET_TEST(receives_of_the_peer_suffice_for_control_messages)
 	pair_close_end(&peer);
 }
 
+static atomic_int receiver;
+
 static void *receive(void *arg)
 {
 	char byte;
 
 	alarm(20);
+	atomic_store(&receiver, (int)syscall(SYS_gettid));
 	return (void *)(intptr_t)rrecv(*(int *)arg, &byte, 1, 0);
+}
+
+/* Returns the state of the receiving thread as the kernel shows it, or 0: it has not begun. */
+static char state_of_receiver(void)
+{
+	int tid = atomic_load(&receiver);
+	char path[64], state = 0;
+	FILE *stat;
+
+	if (!tid)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	stat = fopen(path, "r");
+	assert_non_null(stat);
+	assert_int_equal(fscanf(stat, "%*d (%*[^)]) %c", &state), 1);
+	fclose(stat);
+	return state;
 }
 
 /* Ends a connection while a thread receives, which must see the end, and the call must not wait. */
@@ -112,8 +136,10 @@ static void end_while_receiving(int (*end)(int fd))
 	connect_peer(&peer);
 	server = raccept(listener, NULL, NULL);
 	assert_true(server >= 0);
+	atomic_store(&receiver, 0);
 	assert_int_equal(pthread_create(&thread, NULL, receive, &server), 0);
-	usleep(20000);
+	while (state_of_receiver() != 'S')
+		usleep(1000);
 	assert_int_equal(end(server), 0);
 	pthread_join(thread, &ret);
 	assert_int_equal((intptr_t)ret, 0);
