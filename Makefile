@@ -20,7 +20,7 @@ help:
 	@echo '  make examples            the example programs, into build/examples/'
 	@echo '  make tests               the test programs, into build/tests/'
 	@echo '  V=1 with any of them     prints whole commands'
-	@echo '  make htmldocs            Documentation/ as web pages, into build/htmldocs/ (needs Sphinx, furo, graphviz, gcc)'
+	@echo '  make htmldocs            Documentation/ as web pages, into build/htmldocs/ (it says what it needs)'
 	@echo '  make clean               build/ away; kernels stay in the cache'
 	@echo 'Install (see Documentation/packaging.rst):'
 	@echo '  make install             what was built, onto this machine (PREFIX=$(PREFIX), DESTDIR)'
@@ -60,9 +60,11 @@ tests: examples
 tool:
 	@$(MAKE) --no-print-directory -C userspace OUT=$(OUT) tool
 
+# The reference of the uAPI is made of its headers, with a compiler.
 htmldocs:
-	@command -v sphinx-build >/dev/null && command -v dot >/dev/null || { \
-		echo "make: no sphinx-build or dot; install python3-sphinx, furo and graphviz, and gcc" >&2; exit 1; }
+	@command -v sphinx-build >/dev/null && command -v dot >/dev/null && python3 -c 'import yaml' 2>/dev/null && \
+		echo '#include <infiniband/verbs.h>' | $(CC) -E - >/dev/null 2>&1 || { \
+		echo "make: htmldocs needs python3-sphinx, furo, graphviz, python3-yaml, gcc and libibverbs-dev" >&2; exit 1; }
 	sphinx-build -b html -W --keep-going -n -q -d $(OUT)/doctrees Documentation $(OUT)/htmldocs
 
 # On a machine of its own, so that this one needs nothing but make.
