@@ -31,8 +31,11 @@
 /* Messages that a peer answers within the response timeout; twice as many get twice the time. */
 #define LOAD_STEP	16
 
-/* Retransmissions before the messages that are unanswered then determine the interval. */
-#define LOAD_RETRIES	3
+/*
+ * Retransmissions before the messages that are unanswered then determine the interval. The peer
+ * retransmits its REP as often, so few of them are lost together even where one of five is.
+ */
+#define LOAD_RETRIES	7
 
 /* Default timeout for the DREP, and the number of DREQs that must fit into it. */
 #define DREP_TIMEOUT_MS	10000
@@ -315,7 +318,7 @@ void rca_timing_req(const struct rca_timing *timing, u8 lifetime, unsigned int n
 				sends ? sends - 1 : 0);
 	/* The peer, which counts its REPs alike, waits no shorter than without load. */
 	if (load && !READ_ONCE(timing->retries))
-		timers->retries = max(timers->retries >> load, min(timers->retries, LOAD_RETRIES));
+		timers->retries = min(timers->retries, LOAD_RETRIES);
 	timers->late_ms = rca_timing_ms(timers->local) * (timers->retries + 1) / 4;
 }
 

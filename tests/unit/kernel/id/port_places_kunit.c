@@ -342,7 +342,7 @@ static void no_limit_without_counters(struct kunit *test)
 	rca_places = 0;
 	flood(test, DEAD, 2 * PLACES);
 	KUNIT_EXPECT_EQ(test, fake->connects, 2 * PLACES);
-	KUNIT_EXPECT_EQ(test, (int)fake->last_timers.retries, 3);
+	KUNIT_EXPECT_EQ(test, (int)fake->last_timers.retries, 7);
 	KUNIT_EXPECT_EQ(test, taken(test), 0);
 }
 

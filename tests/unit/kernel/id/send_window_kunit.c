@@ -336,7 +336,7 @@ static void waiting_costs_no_patience(struct kunit *test)
 	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_REQ_SENT);
 	/* As many as beside so many others without a wait. */
-	KUNIT_EXPECT_EQ(test, (int)fake->last_timers.retries, 3);
+	KUNIT_EXPECT_EQ(test, (int)fake->last_timers.retries, 7);
 	KUNIT_EXPECT_TRUE(test, time_after(id->setup->retry->deadline, jiffies + 10 * HZ));
 }
 

@@ -183,7 +183,7 @@ static void settings_make_the_rounds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rca_timing_linger(&timing, rca_timing_repeat(4096)), 8 * 4096u);
 }
 
-/* A peer with many outstanding requests gets longer intervals, but the same total time. */
+/* A peer with many outstanding requests gets longer intervals, and fewer of them. */
 static void many_requests_are_repeated_less_often(struct kunit *test)
 {
 	static const struct {
@@ -191,7 +191,7 @@ static void many_requests_are_repeated_less_often(struct kunit *test)
 		u8 remote, retries;
 	} loads[] = {
 		{ 0, 13, 15 }, { 1, 13, 15 }, { 15, 13, 15 }, { 16, 14, 7 }, { 31, 14, 7 },
-		{ 32, 15, 3 }, { 127, 16, 3 }, { 128, 17, 3 }, { 2048, 20, 3 }, { UINT_MAX, 20, 3 },
+		{ 32, 15, 7 }, { 127, 16, 7 }, { 128, 17, 7 }, { 2048, 20, 7 }, { UINT_MAX, 20, 7 },
 	};
 	struct rca_timing timing = {};
 	struct rca_req_timers round;
@@ -203,8 +203,8 @@ static void many_requests_are_repeated_less_often(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, (int)round.local, min(loads[i].remote + 2, 20));
 		KUNIT_EXPECT_EQ(test, round.retries, loads[i].retries);
 	}
-	/* A quarter of its 4 REPs. */
-	KUNIT_EXPECT_EQ(test, round.late_ms, 4096u);
+	/* A quarter of its 8 REPs. */
+	KUNIT_EXPECT_EQ(test, round.late_ms, 2 * 4096u);
 	/* Settings apply independent of the load. */
 	KUNIT_ASSERT_EQ(test, set_byte(&timing, OPT(MAX_RETRIES), 9), 0);
 	rca_timing_req(&timing, 14, 0, 4096, U32_MAX, &round);
