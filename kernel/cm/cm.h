@@ -26,6 +26,10 @@ struct ib_uverbs_ah_attr;
 struct net;
 struct rdma_dev_addr;
 
+/* The work of ids. */
+
+int rca_ids_init(void);
+
 /* Handler of the transport's events of an id. */
 
 u8 rca_cm_event(void *owner, void *lower, const struct rca_tp_event *event);

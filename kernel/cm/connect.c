@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Operations of user space on connections. Messages of the peer are handled in cm_event.c, the
- * operations of datagram ids in sidr.c.
+ * operations of datagram ids in sidr.c, rca_disconnect() in id_work.c.
  *
  * Locking: rca_id.op during each operation. An operation changes the state before it sends, because
  * the answer may arrive before the send returns.
@@ -373,28 +373,6 @@ int rca_establish(struct rca_id *id)
 	rca_id_drop_setup(id);
 out_unlock:
 	rca_id_report_op(id, "establish", ret);
-	mutex_unlock(&id->op);
-	return ret;
-}
-
-/**
- * rca_disconnect() - end a connection
- * @id: the id
- *
- * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: 0; -EINVAL the id was never connected; -ENXIO.
- */
-int rca_disconnect(struct rca_id *id)
-{
-	struct rca_step step;
-	int ret;
-
-	mutex_lock(&id->op);
-	step = rca_id_step(id, RCA_IN_DISCONNECT);
-	ret = step.err;
-	if (step.verdict == RCA_TAKE)
-		rca_id_disconnect(id);
-	rca_id_report_op(id, "disconnect", ret);
 	mutex_unlock(&id->op);
 	return ret;
 }

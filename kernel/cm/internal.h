@@ -92,15 +92,21 @@ void rca_hello_hear(struct rca_id *id, const struct rca_tp_event *event);
  */
 
 int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn);
-int rca_retry_keep_datagram(struct rca_id *id, const struct rca_tp_conn *conn,
-			    void (*again)(struct rca_id *id));
+int rca_retry_keep_datagram(struct rca_id *id, const struct rca_tp_conn *conn);
 int rca_retry_send(struct rca_id *id);
 void rca_retry_arm(struct rca_id *id);
 void rca_retry_hold(struct rca_id *id);
 void rca_retry_drop(struct rca_id *id);
 void rca_retry_end(struct rca_id *id);
 void rca_retry_replied_locked(struct rca_id *id);
+void rca_retry_continue(struct rca_id *id);
 bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event);
+
+/* Disconnecting. */
+
+unsigned long rca_id_linger(const struct rca_id *id);
+bool rca_id_send_dreq(struct rca_id *id);
+bool rca_id_dreq_is_due(struct rca_id *id);
 
 /* The path of an id: created for RoCE, which needs no message, or given by user space. */
 
@@ -169,6 +175,7 @@ void rca_sa_again(struct rca_sa_query *query, const struct rca_sa_query *before)
 int rca_sidr_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn);
 int rca_sidr_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn);
 int rca_sidr_reject(struct rca_id *id, const void *data, u32 len);
+void rca_sidr_continue(struct rca_id *id);
 void rca_sidr_event(struct rca_id *id, const struct rca_tp_event *event);
 
 #endif

@@ -327,11 +327,19 @@ static void withdraw_request(struct rca_id *id)
 		resend_request(id);
 }
 
-static void handle_timer(struct rca_id *id)
+/**
+ * rca_retry_continue() - send a request again, give it up, or ask the peer to wait
+ * @id: the id, in the state RCA_ST_REQ_SENT, RCA_ST_REQ_WAIT or RCA_ST_REP_RCVD
+ *
+ * Context: Process context: work. Sleeps. Expects @id->op to be held by the caller.
+ */
+void rca_retry_continue(struct rca_id *id)
 {
-	const struct rca_retry *retry = id->setup->retry;
+	const struct rca_retry *retry = id->setup ? id->setup->retry : NULL;
 
 	lockdep_assert_held(&id->op);
+	if (!retry)
+		return;
 	if (rca_id_state(id) == RCA_ST_REP_RCVD)
 		send_mra(id);
 	else if (retry->limited && time_after_eq(jiffies, retry->deadline))
@@ -352,7 +360,6 @@ static struct rca_retry *alloc_retry(struct rca_id *id, size_t len)
 
 	if (!retry)
 		return NULL;
-	retry->again = handle_timer;
 	retry->lifetime = id->setup->path.packet_life_time;
 	retry->limited = rca_timing_deadline(&timing);
 	retry->once = rca_timing_once(&timing);
@@ -403,13 +410,11 @@ int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn)
  * rca_retry_keep_datagram() - keep a request for datagrams, which ib_cm alone retransmits
  * @id: the id, which has a path; rca_id_drop_request() frees it
  * @conn: its parameters; only the private data are used
- * @again: called by the work of the id, as &rca_retry.again
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
  * Return: 0, also if neither its deadline nor its place needs that it is kept; -ENOMEM.
  */
-int rca_retry_keep_datagram(struct rca_id *id, const struct rca_tp_conn *conn,
-			    void (*again)(struct rca_id *id))
+int rca_retry_keep_datagram(struct rca_id *id, const struct rca_tp_conn *conn)
 {
 	const struct rca_timing timing = rca_id_timing(id);
 	struct rca_retry *retry;
@@ -420,7 +425,6 @@ int rca_retry_keep_datagram(struct rca_id *id, const struct rca_tp_conn *conn,
 	retry = alloc_retry(id, conn->private_data_len);
 	if (!retry)
 		return -ENOMEM;
-	retry->again = again;
 	retry->conn.private_data = memcpy(retry->data, conn->private_data, conn->private_data_len);
 	retry->conn.private_data_len = conn->private_data_len;
 	id->setup->retry = retry;

@@ -113,12 +113,21 @@ static bool withdraw_request(struct rca_id *id)
 	return false;
 }
 
-static void handle_timer(struct rca_id *id)
+/**
+ * rca_sidr_continue() - send a SIDR request that has waited, withdraw it, or give it up
+ * @id: the id, in the state RCA_ST_SIDR_SENT
+ *
+ * Context: Process context: work. Sleeps. Expects @id->op to be held by the caller.
+ */
+void rca_sidr_continue(struct rca_id *id)
 {
 	const struct rca_retry *retry = id->setup->retry;
-	bool sends = retry->waits;
+	bool sends;
 
 	lockdep_assert_held(&id->op);
+	if (!retry)
+		return;
+	sends = retry->waits;
 	if (retry->limited && time_after_eq(jiffies, retry->deadline)) {
 		rca_retry_end(id);
 		return;
@@ -164,7 +173,7 @@ int rca_sidr_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 	ret = make_lower(id);
 	if (ret)
 		goto err_unreserve;
-	ret = rca_retry_keep_datagram(id, conn, handle_timer);
+	ret = rca_retry_keep_datagram(id, conn);
 	if (ret)
 		goto err_drop_lower;
 	step = rca_id_step(id, RCA_IN_SIDR);

@@ -132,7 +132,7 @@ enum rca_state rca_id_state(struct rca_id *id)
  */
 void rca_id_queue_work(struct rca_id *id)
 {
-	rca_id_get(id);		/* put in rca_id_work() */
+	rca_id_get(id);		/* put in id_work() */
 	if (!queue_work(rca_id_wq(id), &id->work))
 		rca_id_put(id);	/* already queued, with a reference */
 }
@@ -163,7 +163,7 @@ void rca_id_timer_fn(struct timer_list *timer)
  */
 void rca_id_queue_work_at(struct rca_id *id, unsigned long delay)
 {
-	rca_id_get(id);		/* put in rca_id_work() */
+	rca_id_get(id);		/* put in id_work() */
 	if (mod_timer(&id->setup->timer, jiffies + delay))
 		rca_id_put(id);	/* already pending, with a reference */
 }

@@ -106,9 +106,6 @@ struct rca_port_place {
 
 /**
  * struct rca_retry - a connection request that may have to be retransmitted
- * @again: retransmits the request, gives it up, or sends an MRA because the program is slow;
- *         called by the work of the id with rca_id.op held, in the states RCA_ST_REQ_SENT,
- *         RCA_ST_REQ_WAIT, RCA_ST_SIDR_SENT and RCA_ST_REP_RCVD (immutable)
  * @conn: parameters of the request, as they are sent; its private data is @data (immutable)
  * @deadline: when the request is given up, in jiffies (lock: rca_id.op, while none of its
  *            messages is outstanding)
@@ -136,7 +133,6 @@ struct rca_port_place {
  * @data: private data of the request, header included (immutable)
  */
 struct rca_retry {
-	void (*again)(struct rca_id *id);
 	struct rca_tp_conn conn;
 	unsigned long deadline;
 	bool limited;
@@ -492,7 +488,7 @@ static inline const struct rca_opts *rca_id_opts(const struct rca_id *id)
 	return opts ?: &rca_no_opts;
 }
 
-int rca_ids_init(void);
+int rca_id_cache_init(work_func_t work);
 void rca_ids_exit(void);
 
 /* Creation and references */
@@ -572,11 +568,6 @@ void rca_id_drop_setup(struct rca_id *id);
 void rca_id_free_setup(struct rca_id *id);
 
 /* Work */
-unsigned long rca_id_linger(const struct rca_id *id);
-bool rca_id_send_dreq(struct rca_id *id);
-bool rca_id_dreq_is_due(struct rca_id *id);
-void rca_id_disconnect(struct rca_id *id);
-void rca_id_work(struct work_struct *work);
 void rca_id_queue_work(struct rca_id *id);
 void rca_id_timer_fn(struct timer_list *timer);
 void rca_id_queue_work_at(struct rca_id *id, unsigned long delay);

@@ -15,6 +15,7 @@
 #include <linux/wait.h>
 
 static struct kmem_cache *id_cache;
+static work_func_t id_work;
 /* Number of ids that are not freed yet, and the exit that waits for them. */
 static atomic_t ids = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(ids_freed);
@@ -69,7 +70,7 @@ static struct rca_id *id_alloc(struct rca_ctx *ctx, struct net *net, u16 ps, u8 
 	spin_lock_init(&id->lock);
 	mutex_init(&id->op);
 	INIT_LIST_HEAD(&id->dev_node);
-	INIT_WORK(&id->work, rca_id_work);
+	INIT_WORK(&id->work, id_work);
 	id->net = get_net(net);	/* put in id_release() or rca_id_leave_netns() */
 	id->ps = ps;
 	id->qp_type = qp_type;
@@ -192,8 +193,8 @@ void rca_id_free_unpublished(struct rca_id *id)
 	rca_id_put(id);
 }
 
-/* Module init: creates the cache of ids. Returns 0 or -ENOMEM. */
-int rca_ids_init(void)
+/* Module init: creates the cache of ids, whose work is @work. Returns 0 or -ENOMEM. */
+int rca_id_cache_init(work_func_t work)
 {
 	int ret = rca_peer_qps_init();
 
@@ -204,6 +205,7 @@ int rca_ids_init(void)
 		rca_peer_qps_exit();
 		return -ENOMEM;
 	}
+	id_work = work;
 	rca_watch_init();
 	return 0;
 }

@@ -117,7 +117,7 @@ static bool end_stale_locked(struct rca_id *id)
 	}
 	if ((step.action & RCA_ACT_FINISH) && id->setup)
 		WRITE_ONCE(id->setup->unsent, false);
-	WRITE_ONCE(id->peer_qp.stale, true);	/* pairs with rca_id_work() */
+	WRITE_ONCE(id->peer_qp.stale, true);	/* pairs with id_work() */
 	/* Under the lock: the work begins the timewait, and cancels what is queued before. */
 	rca_id_queue_work(id);
 	return true;

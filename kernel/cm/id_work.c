@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The work item of an id: operations that callbacks may not do, and timeouts. There is one work
- * item per id, because an id waits for one thing at a time; its state tells for what.
+ * item per id, because an id waits for one thing at a time; its state tells for what. And
+ * disconnecting, most of which is done by the work.
  *
  * Locking: the work runs with rca_id.op held.
  */
-#include "id/id.h"
+#include "cm/internal.h"
 
 #include <linux/jiffies.h>
 
@@ -57,13 +58,8 @@ unsigned long rca_id_linger(const struct rca_id *id)
 	return msecs_to_jiffies(rca_timing_linger(&timing, id->repeat));
 }
 
-/**
- * rca_id_disconnect() - send a DREQ as soon as the send window has room
- * @id: the id, in the state RCA_ST_DREQ_SENT
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- */
-void rca_id_disconnect(struct rca_id *id)
+/* Send a DREQ as soon as the send window has room. */
+static void start_disconnect(struct rca_id *id)
 {
 	const struct rca_timing timing = rca_id_timing(id);
 	unsigned long timeout = msecs_to_jiffies(rca_timing_drep_timeout(&timing, id->repeat));
@@ -85,6 +81,28 @@ void rca_id_disconnect(struct rca_id *id)
 		send_disconnect(id);
 	/* The pacer may have granted a slot meanwhile; do not postpone the work. */
 	rca_id_queue_work_later(id, timeout);
+}
+
+/**
+ * rca_disconnect() - end a connection
+ * @id: the id
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0; -EINVAL the id was never connected; -ENXIO.
+ */
+int rca_disconnect(struct rca_id *id)
+{
+	struct rca_step step;
+	int ret;
+
+	mutex_lock(&id->op);
+	step = rca_id_step(id, RCA_IN_DISCONNECT);
+	ret = step.err;
+	if (step.verdict == RCA_TAKE)
+		start_disconnect(id);
+	rca_id_report_op(id, "disconnect", ret);
+	mutex_unlock(&id->op);
+	return ret;
 }
 
 /* Destroy the cm_id of a connection that has ended. The timewait, if any, is still to come. */
@@ -169,13 +187,7 @@ static bool continue_destroy(struct rca_id *id)
 	return true;
 }
 
-/**
- * rca_id_work() - work function of &rca_id.work
- * @work: the work
- *
- * Context: Process context. Sleeps. Takes and releases the id's op mutex.
- */
-void rca_id_work(struct work_struct *work)
+static void id_work(struct work_struct *work)
 {
 	struct rca_id *id = container_of(work, struct rca_id, work);
 
@@ -183,10 +195,11 @@ void rca_id_work(struct work_struct *work)
 	switch (rca_id_state(id)) {
 	case RCA_ST_REQ_SENT:
 	case RCA_ST_REQ_WAIT:
-	case RCA_ST_SIDR_SENT:
 	case RCA_ST_REP_RCVD:
-		if (id->setup && id->setup->retry)
-			id->setup->retry->again(id);
+		rca_retry_continue(id);
+		break;
+	case RCA_ST_SIDR_SENT:
+		rca_sidr_continue(id);
 		break;
 	case RCA_ST_DREQ_SENT:
 		continue_disconnect(id);
@@ -217,4 +230,10 @@ void rca_id_work(struct work_struct *work)
 	}
 	mutex_unlock(&id->op);
 	rca_id_put(id);		/* got in rca_id_queue_work() */
+}
+
+/* Module init: ids can be created. Returns 0 or -ENOMEM. */
+int rca_ids_init(void)
+{
+	return rca_id_cache_init(id_work);
 }
