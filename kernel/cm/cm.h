@@ -49,7 +49,7 @@ static inline int rca_accept(struct rca_id *id, u64 cookie, const struct rca_tp_
 	return rca_accept_as(id, cookie, conn, false);
 }
 
-/* Address resolutions that wait for a neighbour. */
+/* Address and route resolution: from an address to a device, a GID and a path. */
 
 /**
  * struct rca_pipeline - decoded steps of RESOLVE
@@ -66,14 +66,6 @@ struct rca_pipeline {
 	union rca_addr src;
 	union rca_addr dst;
 };
-
-/* Called when the next hop has been resolved or resolution has failed. */
-typedef void (*rca_resolve_done)(struct rca_id *id, const struct rca_pipeline *pipe,
-				 union rca_addr *src, struct rdma_dev_addr *addr, int status);
-
-void rca_resolve_cancel(struct rca_id *id);
-
-/* Address and route resolution: from an address to a device, a GID and a path. */
 
 int rca_resolve(struct rca_id *id, const struct rca_pipeline *pipe, u32 *done);
 int rca_resolve_locked(struct rca_id *id, const struct rca_pipeline *pipe, u32 *done);

@@ -74,10 +74,10 @@ static u32 teardown_id(struct rca_id *id)
 	rca_id_step_locked(id, RCA_IN_DESTROY);
 	spin_unlock_irq(&id->lock);
 
-	rca_resolve_cancel(id);
 	reported = rca_source_detach(&id->src, &requests);
 
 	mutex_lock(&id->op);
+	rca_resolve_cancel(id);
 	rca_listen_stop(id);
 	rca_id_unbind(id);
 	if (was == RCA_ST_FAILED)
@@ -201,8 +201,6 @@ static void remove_from_device(struct rca_id *id, struct rca_device *dev)
 {
 	bool posted = post_removal(id, dev);
 
-	if (posted)
-		rca_resolve_cancel(id);
 	mutex_lock(&id->op);
 	if (id->dev != dev) {
 		mutex_unlock(&id->op);
@@ -210,14 +208,12 @@ static void remove_from_device(struct rca_id *id, struct rca_device *dev)
 	}
 	if (!posted)
 		post_removal(id, dev);
+	rca_resolve_cancel(id);
 	rca_listen_stop(id);
 	rca_id_drop_lower(id);
 	rca_id_detach(id);
 	rca_id_cancel_work(id);	/* a destroyed id has no message left to wait for */
 	mutex_unlock(&id->op);
-	/* The id was bound meanwhile, and may have started a resolution before it was removed. */
-	if (!posted)
-		rca_resolve_cancel(id);
 	rca_mcast_drop(id);
 }
 

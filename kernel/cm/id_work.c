@@ -9,6 +9,8 @@
 #include "cm/internal.h"
 
 #include <linux/jiffies.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
 
 #include "transport/transport.h"
 
@@ -190,9 +192,15 @@ static bool continue_destroy(struct rca_id *id)
 static void id_work(struct work_struct *work)
 {
 	struct rca_id *id = container_of(work, struct rca_id, work);
+	struct mem_cgroup *old_memcg;
 
+	/* Charge the memory cgroup of the program: a kernel thread has none. */
+	old_memcg = set_active_memcg(id->obj.ctx->memcg);
 	mutex_lock(&id->op);
 	switch (rca_id_state(id)) {
+	case RCA_ST_ADDR_QUERY:
+		rca_resolve_continue(id);
+		break;
 	case RCA_ST_REQ_SENT:
 	case RCA_ST_REQ_WAIT:
 	case RCA_ST_REP_RCVD:
@@ -221,6 +229,7 @@ static void id_work(struct work_struct *work)
 	case RCA_ST_DESTROYING:
 		if (continue_destroy(id))
 			break;
+		rca_resolve_cancel(id);
 		rca_id_drop_lower(id);
 		rca_id_detach(id);
 		rca_id_cancel_work(id);
@@ -229,6 +238,7 @@ static void id_work(struct work_struct *work)
 		break;
 	}
 	mutex_unlock(&id->op);
+	set_active_memcg(old_memcg);
 	rca_id_put(id);		/* got in rca_id_queue_work() */
 }
 

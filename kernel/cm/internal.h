@@ -170,6 +170,11 @@ void rca_sa_cancel_locked(struct rca_sa_query *query);
 void rca_sa_cancel(struct rca_sa_query *query);
 void rca_sa_again(struct rca_sa_query *query, const struct rca_sa_query *before);
 
+/* Address and route resolution. */
+
+void rca_resolve_continue(struct rca_id *id);
+void rca_resolve_cancel(struct rca_id *id);
+
 /* Datagram ids: service ID resolution (SIDR). */
 
 int rca_sidr_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn);

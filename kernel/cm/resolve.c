@@ -5,15 +5,12 @@
  * If the neighbour of the peer is known to the host, it completes inside the call, else from work
  * as soon as the neighbour has answered.
  *
- * Locking: rca_id.op during each step. A resolution that waits is an object of its own, see below.
+ * Locking: rca_id.op during each step.
  */
 #include "cm/internal.h"
 
 #include <linux/jiffies.h>
-#include <linux/memcontrol.h>
 #include <linux/netdevice.h>
-#include <linux/refcount.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
@@ -142,13 +139,13 @@ static int rca_loopback_addr(struct rca_id *id, union rca_addr *addr)
 }
 
 /*
- * Address resolutions that wait for a neighbour. Work of the module continues them as soon as the
+ * Address resolutions that wait for a neighbour. The work of the id continues them as soon as the
  * neighbour has answered. ib_addr (rdma_resolve_ip()) is used only for gateways of IPoIB networks:
  * all kernel users share its workqueue, which is ordered until Linux 7.1, and each change of a
  * neighbour makes it look at all pending requests.
  *
- * Locking: rca_id.op during each step; a waiting resolution is an object of its own (&struct
- * rca_resolve), stored in rca_setup.resolve.
+ * Locking: rca_id.op during each step. Who reports an answer queues the work, and has returned when
+ * stop_waiting() returns.
  */
 
 /*
@@ -160,10 +157,8 @@ static int rca_loopback_addr(struct rca_id *id, union rca_addr *addr)
 
 /**
  * struct rca_resolve - an address resolution that waits
- * @ref: references: rca_setup.resolve, the queued work, the pending callback of ib_addr
- * @id: the id (holds a reference)
+ * @id: the id, whose setup owns the struct
  * @pipe: the requested steps (immutable)
- * @done: called with the result (immutable)
  * @deadline: deadline, in jiffies (immutable)
  * @delay: time until the next look, in jiffies, at most MAX_JIFFY_OFFSET (lock: rca_id.op)
  * @wait: wait for the neighbour
@@ -173,13 +168,10 @@ static int rca_loopback_addr(struct rca_id *id, union rca_addr *addr)
  * @src: local address that was found
  * @status: result of the resolution
  * @called: the callback ran
- * @work: continues the resolution
  */
 struct rca_resolve {
-	refcount_t ref;
 	struct rca_id *id;
 	struct rca_pipeline pipe;
-	rca_resolve_done done;
 	unsigned long deadline;
 	unsigned long delay;
 	struct rca_neigh_wait wait;
@@ -188,16 +180,7 @@ struct rca_resolve {
 	union rca_addr src;
 	int status;
 	bool called;
-	struct delayed_work work;
 };
-
-static void resolve_put(struct rca_resolve *res)
-{
-	if (refcount_dec_and_test(&res->ref)) {
-		rca_id_put(res->id);	/* got in rca_resolve_wait() */
-		kfree(res);
-	}
-}
 
 /**
  * rca_resolve_start_from() - get the start of the route from an id to its peer
@@ -227,31 +210,15 @@ static void rca_resolve_start_from(const struct rca_id *id, union rca_addr *src,
 	}
 }
 
-/* Set or clear the resolution of an id. */
-static void set_resolve(struct rca_id *id, struct rca_resolve *res)
-{
-	lockdep_assert_held(&id->op);
-	spin_lock_irq(&id->lock);
-	id->setup->resolve = res;
-	spin_unlock_irq(&id->lock);
-}
-
-static void queue_work_in(struct rca_resolve *res, unsigned long delay)
-{
-	refcount_inc(&res->ref);	/* put in resolve_work() */
-	if (mod_delayed_work(rca_id_wq(res->id), &res->work, delay))
-		resolve_put(res);	/* already queued, with a reference */
-}
-
 /* Called with a spinlock held: the work does the rest. */
 static void neighbour_known(struct rca_neigh_wait *wait)
 {
-	queue_work_in(container_of(wait, struct rca_resolve, wait), 0);
+	rca_id_queue_work(container_of(wait, struct rca_resolve, wait)->id);
 }
 
 /*
  * Each look asks the neighbour again. The resolution waits meanwhile, as the answer may come before
- * the look is over: the work that it has queued is not put off.
+ * the look is over.
  */
 static void wait_for_neighbour(struct rca_resolve *res, const struct rca_neigh_key *missing)
 {
@@ -261,12 +228,9 @@ static void wait_for_neighbour(struct rca_resolve *res, const struct rca_neigh_k
 		rca_neigh_unwait(&res->wait);
 		res->wait.key = *missing;
 	}
-	refcount_inc(&res->ref);	/* put in resolve_work() */
-	if (!queue_delayed_work(rca_id_wq(res->id), &res->work, clamp_t(long, left, 1, res->delay)))
-		resolve_put(res);	/* already queued, with a reference */
-	res->delay = min(2 * res->delay, MAX_JIFFY_OFFSET);
-	/* Last: a notification must find the work queued, to expedite it. */
 	rca_neigh_wait(&res->wait);
+	rca_id_queue_work_at(res->id, clamp_t(long, left, 1, res->delay));
+	res->delay = min(2 * res->delay, MAX_JIFFY_OFFSET);
 }
 
 /* Runs on the shared workqueue of ib_addr. */
@@ -278,9 +242,8 @@ static void ib_addr_done(int status, struct sockaddr *src, struct rdma_dev_addr 
 	res->status = status;
 	if (!status)
 		memcpy(&res->src, src, rdma_addr_size(src));
-	WRITE_ONCE(res->called, true);	/* pairs with rca_resolve_cancel() */
-	queue_work_in(res, 0);
-	resolve_put(res);		/* got in start_ib_addr() */
+	smp_store_release(&res->called, true);	/* pairs with look_again() */
+	rca_id_queue_work(res->id);
 }
 
 static int start_ib_addr(struct rca_resolve *res)
@@ -292,24 +255,21 @@ static int start_ib_addr(struct rca_resolve *res)
 
 	rca_resolve_start_from(id, &src, &res->addr);
 	res->with_ib_addr = true;
-	refcount_inc(&res->ref);	/* put in ib_addr_done() or rca_resolve_cancel() */
 	ret = rdma_resolve_ip(&src.sa, &id->dst.sa, &res->addr,
 			      jiffies_to_msecs(max(left, 1L)), ib_addr_done, false, res);
-	if (ret) {
+	if (ret)
 		res->with_ib_addr = false;
-		resolve_put(res);
-	}
 	return ret;
 }
 
 /* Look up the neighbour again. Returns -EAGAIN while an answer is pending. */
-static int retry_nexthop(struct rca_resolve *res, union rca_addr *src, struct rdma_dev_addr *addr)
+static int look_again(struct rca_resolve *res, union rca_addr *src, struct rdma_dev_addr *addr)
 {
 	struct rca_neigh_key missing;
 	int ret;
 
 	if (res->with_ib_addr) {
-		if (!READ_ONCE(res->called))
+		if (!smp_load_acquire(&res->called))	/* pairs with ib_addr_done() */
 			return -EAGAIN;
 		*src = res->src;
 		*addr = res->addr;
@@ -332,112 +292,69 @@ static int retry_nexthop(struct rca_resolve *res, union rca_addr *src, struct rd
 	return -EAGAIN;
 }
 
-static void resolve_work(struct work_struct *work)
+/* Nobody queues the work of the id for the resolution any more. */
+static void stop_waiting(struct rca_resolve *res)
 {
-	struct rca_resolve *res = container_of(work, struct rca_resolve, work.work);
 	struct rca_id *id = res->id;
-	struct mem_cgroup *old_memcg;
-	struct rdma_dev_addr addr;
-	union rca_addr src;
-	int status;
 
-	/* Charge the memory cgroup of the program: a kernel thread has none. */
-	old_memcg = set_active_memcg(id->obj.ctx->memcg);
-	mutex_lock(&id->op);
-	/* Late work may find that the id is connected, without connection state. */
-	if (id->setup && id->setup->resolve == res) {
-		status = retry_nexthop(res, &src, &addr);
-		if (status != -EAGAIN) {
-			rca_neigh_unwait(&res->wait);
-			set_resolve(id, NULL);
-			resolve_put(res);	/* got in rca_resolve_wait() */
-			res->done(id, &res->pipe, &src, &addr, status);
-		}
-	}
-	mutex_unlock(&id->op);
-	set_active_memcg(old_memcg);
-	/*
-	 * ib_addr finds a request by the address of the memory that it was given. Wait until the
-	 * request is gone: the next resolution may get the same memory.
-	 */
-	if (res->with_ib_addr && READ_ONCE(res->called))
+	lockdep_assert_held(&id->op);
+	id->setup->resolve = NULL;
+	rca_neigh_unwait(&res->wait);
+	/* Waits for the callback, if that is running, and takes no lock of ours. */
+	if (res->with_ib_addr)
 		rdma_addr_cancel(&res->addr);
-	resolve_put(res);		/* got in queue_work_in() */
+	rca_id_cancel_work(id);
 }
 
-/**
- * rca_resolve_wait() - continue a resolution when the next hop is known
- * @id: the id, in the state RCA_ST_ADDR_QUERY
- * @pipe: the requested steps
- * @missing: the neighbour that rca_nexthop() is resolving
- * @how: result of rca_nexthop(): -EAGAIN or -EOPNOTSUPP
- * @done: called with the result, from work with @id->op held, unless rca_resolve_cancel() comes
- *        first
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0; -ENOMEM; or an errno of ib_addr.
+/*
+ * Continue a resolution when the next hop is known. @how is the result of rca_nexthop(): -EAGAIN or
+ * -EOPNOTSUPP. Returns 0; -ENOMEM; or an errno of ib_addr.
  */
-static int rca_resolve_wait(struct rca_id *id, const struct rca_pipeline *pipe,
-			    const struct rca_neigh_key *missing, int how, rca_resolve_done done)
+static int wait_for_nexthop(struct rca_id *id, const struct rca_pipeline *pipe,
+			    const struct rca_neigh_key *missing, int how)
 {
-	struct rca_resolve *res;
-	int ret = 0;
+	struct rca_resolve *res = kzalloc(sizeof(*res), GFP_KERNEL_ACCOUNT);
+	int ret;
 
-	res = kzalloc(sizeof(*res), GFP_KERNEL_ACCOUNT);
+	lockdep_assert_held(&id->op);
 	if (!res)
 		return -ENOMEM;
-	refcount_set(&res->ref, 1);	/* of the setup */
-	res->id = rca_id_get(id);	/* put in resolve_put() */
+	res->id = id;
 	res->pipe = *pipe;
-	res->done = done;
 	res->deadline = jiffies + msecs_to_jiffies(min_t(u32, pipe->timeout_ms, INT_MAX));
 	res->delay = FIRST_LOOK;
 	res->wait.key = *missing;
 	res->wait.wake = neighbour_known;
-	INIT_DELAYED_WORK(&res->work, resolve_work);
-
-	set_resolve(id, res);
-	if (how == -EOPNOTSUPP)
-		ret = start_ib_addr(res);
-	else
+	id->setup->resolve = res;
+	if (how == -EAGAIN) {
 		wait_for_neighbour(res, missing);
+		return 0;
+	}
+	ret = start_ib_addr(res);
 	if (ret) {
-		set_resolve(id, NULL);
-		resolve_put(res);
+		id->setup->resolve = NULL;
+		kfree(res);
 	}
 	return ret;
 }
 
 /**
  * rca_resolve_cancel() - cancel the pending resolution or query, if there is one
- * @id: the id; its state permits no new resolution
+ * @id: the id; its state permits no new one
  *
- * Context: Process context. Sleeps. @id->op must not be held by the caller.
+ * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
  */
 void rca_resolve_cancel(struct rca_id *id)
 {
-	struct rca_resolve *res;
+	struct rca_resolve *res = id->setup ? id->setup->resolve : NULL;
 
-	/* An operation that saw the previous state may still start one. */
-	mutex_lock(&id->op);
-	res = id->setup ? id->setup->resolve : NULL;
-	if (res)
-		set_resolve(id, NULL);
+	lockdep_assert_held(&id->op);
+	if (res) {
+		stop_waiting(res);
+		kfree(res);
+	}
 	rca_path_query_cancel(id);
 	rca_service_cancel(id);
-	mutex_unlock(&id->op);
-	if (!res)
-		return;
-	/* Running work finds that the resolution was removed; the caller need not wait for it. */
-	rca_neigh_unwait(&res->wait);
-	if (res->with_ib_addr) {
-		rdma_addr_cancel(&res->addr);
-		if (!READ_ONCE(res->called))
-			resolve_put(res);	/* got in start_ib_addr(): no callback */
-	}
-	if (cancel_delayed_work(&res->work))
-		resolve_put(res);	/* got in queue_work_in() */
-	resolve_put(res);	/* got in rca_resolve_wait() */
 }
 
 /* Make the transition for a step that ended with @status, and post its event if @post. */
@@ -571,6 +488,30 @@ static void nexthop_done(struct rca_id *id, const struct rca_pipeline *pipe, uni
 	finish_addr(id, pipe, status);
 }
 
+/**
+ * rca_resolve_continue() - look up the next hop again
+ * @id: the id, in the state RCA_ST_ADDR_QUERY
+ *
+ * Context: Process context: work. Sleeps. Expects @id->op to be held by the caller.
+ */
+void rca_resolve_continue(struct rca_id *id)
+{
+	struct rca_resolve *res = id->setup->resolve;
+	struct rdma_dev_addr addr;
+	union rca_addr src;
+	int status;
+
+	lockdep_assert_held(&id->op);
+	if (!res)
+		return;
+	status = look_again(res, &src, &addr);
+	if (status == -EAGAIN)
+		return;
+	stop_waiting(res);
+	nexthop_done(id, &res->pipe, &src, &addr, status);
+	kfree(res);
+}
+
 /*
  * Start the resolution of id->dst. It may complete at once, so the state must already be
  * ADDR_QUERY.
@@ -585,7 +526,7 @@ static int start_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 	rca_resolve_start_from(id, &src, &addr);
 	ret = rca_nexthop(&src, &id->dst, &addr, &missing);
 	if (ret == -EAGAIN || ret == -EOPNOTSUPP)
-		return rca_resolve_wait(id, pipe, &missing, ret, nexthop_done);
+		return wait_for_nexthop(id, pipe, &missing, ret);
 	if (!ret)
 		nexthop_done(id, pipe, &src, &addr, 0);
 	return ret;
