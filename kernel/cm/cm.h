@@ -193,14 +193,6 @@ void rca_path_cache_exit(void);
 /* Path queries: one for many ids that ask the same at the same time. */
 
 /**
- * typedef rca_path_done - called when a path query has ended
- * @id: the id, with its op mutex held; its path is set if @status is 0
- * @status: 0 or a negative errno
- * @post: argument of rca_path_query_start()
- */
-typedef void (*rca_path_done)(struct rca_id *id, int status, bool post);
-
-/**
  * struct rca_path_answer - the paths of an answer
  * @path: the path
  * @inbound: separate inbound path, if its flags are not 0
@@ -212,7 +204,6 @@ struct rca_path_answer {
 	struct sa_path_rec outbound;
 };
 
-void rca_path_query_cancel(struct rca_id *id);
 int rca_path_query_init(void);
 void rca_path_query_exit(void);
 
@@ -255,7 +246,6 @@ struct rca_service_wanted {
 };
 
 int rca_service_resolve(struct rca_id *id, const struct rca_service_wanted *wanted, u32 timeout_ms);
-void rca_service_cancel(struct rca_id *id);
 struct rca_services *rca_services_copy(struct rca_id *id);
 
 /* Close of a queue or a context: destroy its ids. */

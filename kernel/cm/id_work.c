@@ -199,6 +199,7 @@ static void id_work(struct work_struct *work)
 	mutex_lock(&id->op);
 	switch (rca_id_state(id)) {
 	case RCA_ST_ADDR_QUERY:
+	case RCA_ST_ROUTE_QUERY:
 		rca_resolve_continue(id);
 		break;
 	case RCA_ST_REQ_SENT:
@@ -213,6 +214,7 @@ static void id_work(struct work_struct *work)
 		continue_disconnect(id);
 		break;
 	case RCA_ST_FAILED:
+		rca_path_query_cancel(id);	/* its request has ended meanwhile */
 		if (READ_ONCE(id->peer_qp.stale))
 			end_stale(id);
 		break;

@@ -117,16 +117,21 @@ u8 rca_route_sl(struct rca_id *id);
 
 /* The path of an id on InfiniBand, from the subnet administrator. */
 
-int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_path_done done, bool post);
-bool rca_route_ib_renew(struct rca_id *id, rca_path_done done);
+int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, bool post);
+bool rca_route_ib_renew(struct rca_id *id);
+int rca_path_query_continue(struct rca_id *id, bool *post);
+void rca_path_query_cancel(struct rca_id *id);
 void rca_route_ib_forget(struct rca_id *id);
 void rca_route_ib_set(struct rca_id *id, const struct sa_path_rec *given);
 
-/* What all queries of the subnet administrator have in common: their end, and their turns. */
+/*
+ * What all queries of the subnet administrator have in common: their end, and their turns. The work
+ * of the id handles the result.
+ */
 
 /**
  * struct rca_sa_query - a query of an id
- * @ref: references: of the setup, the pending callback, the queued @work, the armed @timer
+ * @ref: references: of the setup, the pending callback, the armed @timer
  * @release: frees what the struct is a member of (immutable)
  * @id: the id (holds a reference); NULL after it has given up before the answer (lock: rca_sa_lock
  *      until @called)
@@ -135,7 +140,6 @@ void rca_route_ib_set(struct rca_id *id, const struct sa_path_rec *given);
  * @sa: query of ib_sa, valid while @called is false
  * @sent: ib_sa has the query (lock: rca_sa_lock)
  * @called: the result is there, and the query is not cancelled any more (lock: rca_sa_lock)
- * @work: handles the result, or sends a query that had to wait
  * @place: place of the port, on kernels that limit them
  * @timer: ends the wait for @place, or withdraws a query whose place others need
  */
@@ -148,7 +152,6 @@ struct rca_sa_query {
 	struct ib_sa_query *sa;
 	bool sent;
 	bool called;
-	struct work_struct work;
 #if RCA_COUNTS_PLACES
 	struct rca_port_place place;
 	struct delayed_work timer;
@@ -158,10 +161,9 @@ struct rca_sa_query {
 extern spinlock_t rca_sa_lock;
 
 void rca_sa_init(struct rca_sa_query *query, struct rca_id *id, unsigned long ends,
-		 work_func_t work, void (*release)(struct rca_sa_query *query));
+		 void (*release)(struct rca_sa_query *query));
 void rca_sa_put(struct rca_sa_query *query);
-void rca_sa_queue_work(struct rca_sa_query *query);
-struct rca_id *rca_sa_begin_work(struct rca_sa_query *query, bool *called);
+bool rca_sa_called(struct rca_sa_query *query);
 bool rca_sa_begin(struct rca_sa_query *query);
 u32 rca_sa_left_ms(const struct rca_sa_query *query);
 void rca_sa_sent(struct rca_sa_query *query, int ret);
@@ -169,6 +171,11 @@ void rca_sa_called_locked(struct rca_sa_query *query, int status);
 void rca_sa_cancel_locked(struct rca_sa_query *query);
 void rca_sa_cancel(struct rca_sa_query *query);
 void rca_sa_again(struct rca_sa_query *query, const struct rca_sa_query *before);
+
+/* Service records. */
+
+void rca_service_continue(struct rca_id *id);
+void rca_service_cancel(struct rca_id *id);
 
 /* Address and route resolution. */
 

@@ -204,29 +204,24 @@ int rca_retry_send(struct rca_id *id)
 	return id->tp->connect(id->lower, &req);
 }
 
-static void resend_request(struct rca_id *id);
-
-/* The subnet administrator was asked for another path. */
-static void path_renewed(struct rca_id *id, int status, bool post)
-{
-	lockdep_assert_held(&id->op);
-	/* Without an answer, the old path is tried again. */
-	rca_id_report_own_op(id, "renew-path", status);
-	if (rca_id_state(id) == RCA_ST_REQ_WAIT)
-		resend_request(id);
-}
-
 /* Returns true if the request has to wait for another path. */
 static bool wait_for_path(struct rca_id *id)
 {
 	struct rca_retry *retry = id->setup->retry;
+	bool post;
+	int ret;
 
-	if (id->setup->query)
-		return true;
+	if (id->setup->query) {
+		ret = rca_path_query_continue(id, &post);
+		/* Without an answer, the old path is tried again. */
+		if (ret != -EINPROGRESS)
+			rca_id_report_own_op(id, "renew-path", ret);
+		return ret == -EINPROGRESS;
+	}
 	if (!retry->doubts)
 		return false;
 	retry->doubts = false;
-	if (!rca_route_ib_renew(id, path_renewed))
+	if (!rca_route_ib_renew(id))
 		return false;
 	if (retry->limited)
 		rca_id_queue_work_later(id, max_t(long, retry->deadline - jiffies, 0));

@@ -411,7 +411,7 @@ static int make_route(struct rca_id *id, const struct sa_path_rec *given, u32 ti
 	if (!id->link.ib)
 		return given ? rca_route_set(id, given) : rca_route_roce(id);
 	if (!given)
-		return rca_route_ib_start(id, timeout_ms, finish_route, post);
+		return rca_route_ib_start(id, timeout_ms, post);
 	rca_route_ib_set(id, given);
 	return 0;
 }
@@ -488,9 +488,20 @@ static void nexthop_done(struct rca_id *id, const struct rca_pipeline *pipe, uni
 	finish_addr(id, pipe, status);
 }
 
+/* The path query may have ended. */
+static void continue_route(struct rca_id *id)
+{
+	bool post;
+	int ret;
+
+	ret = rca_path_query_continue(id, &post);
+	if (ret != -EINPROGRESS)
+		finish_route(id, ret, post);
+}
+
 /**
- * rca_resolve_continue() - look up the next hop again
- * @id: the id, in the state RCA_ST_ADDR_QUERY
+ * rca_resolve_continue() - look up the next hop again, or take the answer to a query
+ * @id: the id, in the state RCA_ST_ADDR_QUERY or RCA_ST_ROUTE_QUERY
  *
  * Context: Process context: work. Sleeps. Expects @id->op to be held by the caller.
  */
@@ -502,8 +513,14 @@ void rca_resolve_continue(struct rca_id *id)
 	int status;
 
 	lockdep_assert_held(&id->op);
-	if (!res)
+	if (rca_id_state(id) == RCA_ST_ROUTE_QUERY) {
+		continue_route(id);
 		return;
+	}
+	if (!res) {
+		rca_service_continue(id);
+		return;
+	}
 	status = look_again(res, &src, &addr);
 	if (status == -EAGAIN)
 		return;

@@ -9,11 +9,9 @@
 #include <linux/if_vlan.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
-#include <linux/memcontrol.h>
 #include <linux/minmax.h>
 #include <linux/netdevice.h>
 #include <linux/rhashtable.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <net/route.h>
 #include <rdma/ib_addr.h>
@@ -258,8 +256,8 @@ int rca_route_set(struct rca_id *id, const struct sa_path_rec *given)
  * withdrawn because others need its place, see sa.c, all of them ask anew; so does an id that
  * has waited for a place.
  *
- * Locking: rca_id.op; rca_id.lock for rca_setup.query; rca_sa_lock for leaders and followers. It is
- * taken in process context alone, with interrupts on: rhashtable of 6.1 enables softirqs inside.
+ * Locking: rca_id.op; rca_sa_lock for leaders and followers. It is taken in process context alone,
+ * with interrupts on: rhashtable of 6.1 enables softirqs inside.
  */
 
 /* Followers that get their answer in one section with rca_sa_lock. */
@@ -268,8 +266,7 @@ int rca_route_set(struct rca_id *id, const struct sa_path_rec *given)
 /**
  * struct rca_route_query - the pending path query of an id
  * @sa: the query; called when it has its answer, its own or that of its leader
- * @done: called with the result
- * @post: argument of @done
+ * @post: post an event on success (immutable)
  * @question: the question (immutable once it was sent)
  * @node: entry in asked, if @leads (lock: rca_sa_lock)
  * @leads: other queries may follow this one (lock: rca_sa_lock)
@@ -283,7 +280,6 @@ int rca_route_set(struct rca_id *id, const struct sa_path_rec *given)
  */
 struct rca_route_query {
 	struct rca_sa_query sa;
-	rca_path_done done;
 	bool post;
 	struct rca_path_question question;
 	struct rhash_head node;
@@ -335,7 +331,7 @@ static int store_paths(struct rca_id *id, const struct rca_path_answer *answer)
 }
 
 static int start(struct rca_id *id, const struct rca_path_question *question, unsigned long ends,
-		 rca_path_done done, bool post, const struct rca_route_query *before);
+		 bool post, const struct rca_route_query *before);
 static int ask(struct rca_route_query *query, bool may_follow);
 
 /*
@@ -357,7 +353,7 @@ static bool ask_again(struct rca_route_query *query)
 		return false;
 	}
 	query->question.epoch = atomic_read(&id->dev->path_epoch);
-	ret = start(id, &query->question, query->sa.ends, query->done, query->post, query);
+	ret = start(id, &query->question, query->sa.ends, query->post, query);
 	if (ret < 0)
 		query->status = ret;
 	return ret >= 0;
@@ -382,43 +378,32 @@ static bool go_on(struct rca_route_query *query)
 	return false;
 }
 
-/* Handle the result, unless the query goes on or asks again. */
-static void end_or_go_on(struct rca_id *id, struct rca_route_query *query, bool called)
+/**
+ * rca_path_query_continue() - end the pending path query if its result is there
+ * @id: the id, with a setup
+ * @post: set to the argument of rca_route_ib_start() when the query ends
+ *
+ * A query that waits for its place, or that was withdrawn, is sent.
+ *
+ * Context: Process context: work. Sleeps. Expects @id->op to be held by the caller.
+ * Return: 0, the id has its path; -EINPROGRESS, the work of the id will be queued again; another
+ * errno: no path.
+ */
+int rca_path_query_continue(struct rca_id *id, bool *post)
 {
-	int status;
+	struct rca_route_query *query = id->setup->query;
+	int ret = -EINPROGRESS;
 
 	lockdep_assert_held(&id->op);
-	if (!called && go_on(query))
-		return;
-	spin_lock_irq(&id->lock);
+	if (!query || (!rca_sa_called(&query->sa) && go_on(query)))
+		return -EINPROGRESS;
 	id->setup->query = NULL;
-	spin_unlock_irq(&id->lock);
 	if (!ask_again(query)) {
-		status = query->status ?: store_paths(id, &query->answer);
-		query->done(id, status, query->post);
+		ret = query->status ?: store_paths(id, &query->answer);
+		*post = query->post;
 	}
 	rca_sa_put(&query->sa);	/* of the setup */
-}
-
-static void query_work(struct work_struct *work)
-{
-	struct rca_route_query *query = container_of(work, struct rca_route_query, sa.work);
-	struct mem_cgroup *old_memcg;
-	struct rca_id *id;
-	bool called;
-
-	id = rca_sa_begin_work(&query->sa, &called);
-	if (id) {
-		mutex_lock(&id->op);
-		if (id->setup && id->setup->query == query) {
-			old_memcg = set_active_memcg(id->obj.ctx->memcg);
-			end_or_go_on(id, query, called);
-			set_active_memcg(old_memcg);
-		}
-		mutex_unlock(&id->op);
-		rca_id_put(id);		/* got in rca_sa_begin_work() */
-	}
-	rca_sa_put(&query->sa);		/* got in rca_sa_queue_work() */
+	return ret;
 }
 
 /* Sort the records by their flags; those of a subnet administrator have none. */
@@ -473,7 +458,7 @@ static bool answer_batch(struct rca_route_query *leader)
 		query->status = leader->status;
 		query->answer = leader->answer;
 		query->sa.called = true;
-		rca_sa_queue_work(&query->sa);
+		rca_id_queue_work(query->sa.id);
 	}
 	spin_unlock(&rca_sa_lock);
 	return n == BATCH;
@@ -497,7 +482,7 @@ static void path_query_done(int status, struct sa_path_rec *recs, rca_num_paths_
 	while (answer_batch(query))
 		cond_resched();
 	if (query->sa.id)
-		rca_sa_queue_work(&query->sa);
+		rca_id_queue_work(query->sa.id);
 	rca_sa_put(&query->sa);		/* of the callback */
 }
 
@@ -528,13 +513,6 @@ static void lead(struct rca_route_query *query)
 	spin_unlock(&rca_sa_lock);
 }
 
-static void set_query(struct rca_id *id, struct rca_route_query *query)
-{
-	spin_lock_irq(&id->lock);
-	id->setup->query = query;
-	spin_unlock_irq(&id->lock);
-}
-
 /* Returns 1: there will be a result; or a negative errno. */
 static int ask(struct rca_route_query *query, bool may_follow)
 {
@@ -563,7 +541,7 @@ static int ask(struct rca_route_query *query, bool may_follow)
  * again with short timeouts would keep it waiting.
  */
 static int start(struct rca_id *id, const struct rca_path_question *question, unsigned long ends,
-		 rca_path_done done, bool post, const struct rca_route_query *before)
+		 bool post, const struct rca_route_query *before)
 {
 	struct rca_route_query *query = kzalloc(sizeof(*query), GFP_KERNEL_ACCOUNT);
 	int ret;
@@ -571,41 +549,20 @@ static int start(struct rca_id *id, const struct rca_path_question *question, un
 	lockdep_assert_held(&id->op);
 	if (!query)
 		return -ENOMEM;
-	rca_sa_init(&query->sa, id, ends, query_work, query_release);
-	query->done = done;
+	rca_sa_init(&query->sa, id, ends, query_release);
 	query->post = post;
 	query->question = *question;
 	INIT_LIST_HEAD(&query->followers);
 	INIT_LIST_HEAD(&query->beside);
 	if (before)
 		rca_sa_again(&query->sa, &before->sa);
-	set_query(id, query);
+	id->setup->query = query;
 	ret = ask(query, !before || before->status == -EINTR);
 	if (ret < 0) {
-		set_query(id, NULL);
+		id->setup->query = NULL;
 		rca_sa_put(&query->sa);
 	}
 	return ret;
-}
-
-/**
- * rca_path_query_start() - ask for the path of an id
- * @id: the id, which has no pending query
- * @question: the question
- * @timeout_ms: total timeout; ib_sa sends the query up to ten times
- * @done: called when the query has ended and the id has its path, unless rca_path_query_cancel()
- *        comes first
- * @post: argument of @done
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 1, @done will be called; -ENOMEM, or an errno of ib_sa: -EAGAIN if the port does not know
- * its subnet manager.
- */
-static int rca_path_query_start(struct rca_id *id, const struct rca_path_question *question,
-				u32 timeout_ms, rca_path_done done, bool post)
-{
-	timeout_ms = min_t(u32, timeout_ms, INT_MAX);
-	return start(id, question, jiffies + msecs_to_jiffies(timeout_ms), done, post, NULL);
 }
 
 /* Nobody waits for the answer to a query. */
@@ -632,7 +589,7 @@ void rca_path_query_cancel(struct rca_id *id)
 	lockdep_assert_held(&id->op);
 	if (!query)
 		return;
-	set_query(id, NULL);
+	id->setup->query = NULL;
 	spin_lock(&rca_sa_lock);
 	leader = query->leader;
 	query->gone = true;
@@ -753,14 +710,14 @@ static u32 max_age_s(struct rca_id *id)
  * rca_route_ib_start() - find the path of an id: in the cache, else by a query
  * @id: the id, in the state RCA_ST_ROUTE_QUERY
  * @timeout_ms: total timeout; ib_sa sends the query up to ten times
- * @done: called when the query has ended, unless rca_path_query_cancel() comes first
- * @post: argument of @done
+ * @post: for rca_path_query_continue()
  *
  * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0, the id has its path and @done is not called; 1, @done will be called; -ENOMEM, or an
- * errno of ib_sa, @done is not called: -EAGAIN if the port does not know its subnet manager.
+ * Return: 0, the id has its path; 1, the work of the id will be queued for
+ * rca_path_query_continue(), unless rca_path_query_cancel() comes first; -ENOMEM, or an errno of
+ * ib_sa: -EAGAIN if the port does not know its subnet manager.
  */
-int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_path_done done, bool post)
+int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, bool post)
 {
 	struct rca_path_question question;
 	struct sa_path_rec path;
@@ -774,45 +731,39 @@ int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, rca_path_done done, bo
 		store_cached(id, &path, version);
 		return 0;
 	}
-	return rca_path_query_start(id, &question, timeout_ms, done, post);
+	timeout_ms = min_t(u32, timeout_ms, INT_MAX);
+	return start(id, &question, jiffies + msecs_to_jiffies(timeout_ms), post, NULL);
 }
 
 /**
  * rca_route_ib_renew() - replace a cached path over which the peer did not answer
  * @id: the id, in the state RCA_ST_REQ_WAIT
- * @done: called when the subnet administrator has answered or not, unless rca_path_query_cancel()
- *        comes first; the id has the old path if the status is not 0
  *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: true if @done will be called; false if the request may be sent now: the path was not a
- * cached one, was replaced, or cannot be.
+ * Context: Process context: work. Sleeps. Expects @id->op to be held by the caller.
+ * Return: true if rca_path_query_continue() is to be called by the work, as after
+ * rca_route_ib_start(): if it fails, the id keeps the old path; false if the request may be sent
+ * now: the path was not a cached one, was replaced, or cannot be.
  */
-bool rca_route_ib_renew(struct rca_id *id, rca_path_done done)
+bool rca_route_ib_renew(struct rca_id *id)
 {
 	u32 version = id->setup->path_version;
 	struct rca_path_question question;
-	struct mem_cgroup *old_memcg;
 	struct sa_path_rec path;
-	bool asks = false;
 
 	lockdep_assert_held(&id->op);
 	if (!version)
 		return false;
 	set_question(id, &question);
-	/* The work of an id has no memory cgroup of its own. */
-	old_memcg = set_active_memcg(id->obj.ctx->memcg);
 	switch (rca_path_cache_doubt(&question.key, question.epoch, &version, &path)) {
 	case RCA_PATH_NEWER:
 		store_cached(id, &path, version);
-		break;
+		return false;
 	case RCA_PATH_ASKED:
-		break;
+		return false;
 	default:
 		id->setup->path_version = 0;
-		asks = rca_path_query_start(id, &question, RENEW_MS, done, false) > 0;
+		return start(id, &question, jiffies + msecs_to_jiffies(RENEW_MS), false, NULL) > 0;
 	}
-	set_active_memcg(old_memcg);
-	return asks;
 }
 
 /**

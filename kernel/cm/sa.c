@@ -44,14 +44,6 @@ void rca_sa_put(struct rca_sa_query *query)
 		rca_id_put(id);	/* got in rca_sa_init() */
 }
 
-/* Queue the work of a query that has an id. Any context. */
-void rca_sa_queue_work(struct rca_sa_query *query)
-{
-	refcount_inc(&query->ref);	/* put at the end of the work */
-	if (!queue_work(rca_id_wq(query->id), &query->work))
-		refcount_dec(&query->ref);	/* the caller has one */
-}
-
 #if RCA_COUNTS_PLACES
 static void arm(struct rca_sa_query *query, unsigned long delay)
 {
@@ -63,7 +55,7 @@ static void arm(struct rca_sa_query *query, unsigned long delay)
 /* A place is granted to a query that waits, and whose id is therefore there. */
 static void queue_granted(struct rca_port_place *place)
 {
-	rca_sa_queue_work(container_of(place, struct rca_sa_query, place));
+	rca_id_queue_work(container_of(place, struct rca_sa_query, place)->id);
 }
 
 /* Keep a place for as long as it need not be given back; then look again. */
@@ -93,7 +85,7 @@ static void timer_work(struct work_struct *work)
 
 	spin_lock(&rca_sa_lock);
 	if (!query->called && !query->sent) {
-		rca_sa_queue_work(query);
+		rca_id_queue_work(query->id);
 	} else if (!query->called && is_wanted(query)) {
 		ib_sa_cancel_query(query->sa_id, query->sa);
 		rca_place_withdraw(&query->place);
@@ -156,7 +148,6 @@ static inline void end_place(struct rca_sa_query *query, bool answered)
  * @query: the query, filled with zeros
  * @id: its id
  * @ends: when the id gives up, in jiffies
- * @work: handles the result; begins with rca_sa_begin_work()
  * @release: frees what @query is a member of
  *
  * The reference belongs to the setup of the id.
@@ -164,33 +155,24 @@ static inline void end_place(struct rca_sa_query *query, bool answered)
  * Context: Any context.
  */
 void rca_sa_init(struct rca_sa_query *query, struct rca_id *id, unsigned long ends,
-		 work_func_t work, void (*release)(struct rca_sa_query *query))
+		 void (*release)(struct rca_sa_query *query))
 {
 	refcount_set(&query->ref, 1);	/* put by who clears the setup's pointer */
 	query->id = rca_id_get(id);	/* put in rca_sa_put() */
 	query->ends = ends;
 	query->release = release;
-	INIT_WORK(&query->work, work);
 	init_place(query);
 }
 
-/**
- * rca_sa_begin_work() - begin the work of a query
- * @query: the query
- * @called: set to whether its result is there; else it waits for a place, or there is nothing to do
- *
- * Context: Process context.
- * Return: the id, with a reference; NULL: it has given up.
- */
-struct rca_id *rca_sa_begin_work(struct rca_sa_query *query, bool *called)
+/* Is the result of a query there? Process context. */
+bool rca_sa_called(struct rca_sa_query *query)
 {
-	struct rca_id *id;
+	bool called;
 
 	spin_lock(&rca_sa_lock);
-	id = query->id ? rca_id_get(query->id) : NULL;	/* put by the caller */
-	*called = query->called;
+	called = query->called;
 	spin_unlock(&rca_sa_lock);
-	return id;
+	return called;
 }
 
 /**
@@ -199,7 +181,8 @@ struct rca_id *rca_sa_begin_work(struct rca_sa_query *query, bool *called)
  *
  * Context: Process context. May sleep. Expects the op mutex of the id to be held by the caller.
  * Return: true if it may be sent: the caller adds a reference for the callback, calls ib_sa, and
- * then rca_sa_sent(). False if it waits: its work is queued when it has a place, or at its end.
+ * then rca_sa_sent(). False if it waits: the work of the id is queued when it has a place, or at
+ * its end.
  */
 bool rca_sa_begin(struct rca_sa_query *query)
 {
@@ -383,8 +366,9 @@ static void finish(struct rca_id *id, struct rca_service_query *query)
 static int ask(struct rca_id *id, struct rca_service_query *query);
 
 /* Returns true if a query that has waited, or that was withdrawn, goes on. */
-static bool go_on(struct rca_id *id, struct rca_service_query *query, bool called)
+static bool go_on(struct rca_id *id, struct rca_service_query *query)
 {
+	bool called = rca_sa_called(&query->sa);
 	int ret = -ETIMEDOUT;
 
 	lockdep_assert_held(&id->op);
@@ -404,25 +388,24 @@ static bool go_on(struct rca_id *id, struct rca_service_query *query, bool calle
 	return ret >= 0;
 }
 
-static void query_work(struct work_struct *work)
+/**
+ * rca_service_continue() - end the query for service records, if there is one and its result, too
+ * @id: the id, in the state RCA_ST_ADDR_QUERY
+ *
+ * A query that waits for its place, or that was withdrawn, is sent.
+ *
+ * Context: Process context: work. Sleeps. Expects @id->op to be held by the caller.
+ */
+void rca_service_continue(struct rca_id *id)
 {
-	struct rca_service_query *query = container_of(work, struct rca_service_query, sa.work);
-	struct mem_cgroup *old_memcg;
-	struct rca_id *id;
-	bool called;
+	struct rca_service_query *query = id->setup->service_query;
 
-	id = rca_sa_begin_work(&query->sa, &called);
-	mutex_lock(&id->op);
-	old_memcg = set_active_memcg(id->obj.ctx->memcg);
-	if (id->setup && id->setup->service_query == query && !go_on(id, query, called)) {
-		id->setup->service_query = NULL;
-		finish(id, query);
-		rca_sa_put(&query->sa);	/* of the setup */
-	}
-	set_active_memcg(old_memcg);
-	mutex_unlock(&id->op);
-	rca_id_put(id);			/* got in rca_sa_begin_work() */
-	rca_sa_put(&query->sa);		/* got in rca_sa_queue_work() */
+	lockdep_assert_held(&id->op);
+	if (!query || go_on(id, query))
+		return;
+	id->setup->service_query = NULL;
+	finish(id, query);
+	rca_sa_put(&query->sa);	/* of the setup */
 }
 
 static void convert(struct rdma_cm_alt_service *out, const struct sa_service_rec *rec)
@@ -473,7 +456,7 @@ static void service_query_done(int status, struct sa_service_rec *recs, unsigned
 	spin_lock(&rca_sa_lock);
 	rca_sa_called_locked(&query->sa, status);
 	spin_unlock(&rca_sa_lock);
-	rca_sa_queue_work(&query->sa);
+	rca_id_queue_work(query->sa.id);
 	rca_sa_put(&query->sa);		/* of the callback */
 }
 
@@ -489,7 +472,7 @@ static struct rca_service_query *query_alloc(struct rca_id *id, unsigned long en
 		kfree(query);
 		return ERR_CAST(ev);
 	}
-	rca_sa_init(&query->sa, id, ends, query_work, query_release);
+	rca_sa_init(&query->sa, id, ends, query_release);
 	query->ev = ev;
 	return query;
 }
@@ -608,7 +591,7 @@ void rca_service_cancel(struct rca_id *id)
 		return;
 	id->setup->service_query = NULL;
 	rca_sa_cancel(&query->sa);
-	rca_sa_put(&query->sa);	/* of the setup; the callback and the work may still come */
+	rca_sa_put(&query->sa);	/* of the setup; the callback may still come */
 }
 
 /**

@@ -175,7 +175,7 @@ struct rca_on_route {
  * @retry: the request that was sent, or NULL (lock: rca_id.op; owned; callbacks may read it
  *         under rca_id.lock in the states RCA_ST_REQ_SENT and RCA_ST_REP_RCVD)
  * @resolve: the address resolution that waits, or NULL (lock: rca_id.op; owned)
- * @query: the pending path query, or NULL (lock: rca_id.lock; holds a reference)
+ * @query: the pending path query, or NULL (lock: rca_id.op; holds a reference)
  * @service_query: the pending query for service records, or NULL (lock: rca_id.op; holds a
  *                 reference)
  * @services: service records that were found, or NULL (lock: rca_id.op; owned)

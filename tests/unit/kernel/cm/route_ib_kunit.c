@@ -109,17 +109,12 @@ static void release(struct rca_id *id)
 	mutex_unlock(&id->op);
 }
 
-static void never_done(struct rca_id *id, int status, bool post)
-{
-	WARN_ON(1);
-}
-
 static void newer_path_is_taken(struct kunit *test)
 {
 	struct rca_id *id = id_with_cached_path(test);
 
 	add_path(id, NEW_SL);
-	KUNIT_EXPECT_FALSE(test, rca_route_ib_renew(id, never_done));
+	KUNIT_EXPECT_FALSE(test, rca_route_ib_renew(id));
 	KUNIT_EXPECT_EQ(test, (int)id->setup->path.sl, NEW_SL);
 	KUNIT_EXPECT_EQ(test, id->setup->path_version, cached_version(id));
 	release(id);
@@ -134,7 +129,7 @@ static void path_that_another_id_renews_is_kept(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, (int)rca_path_cache_doubt(&key, atomic_read(&id->dev->path_epoch),
 							&version, &path), (int)RCA_PATH_ASK);
-	KUNIT_EXPECT_FALSE(test, rca_route_ib_renew(id, never_done));
+	KUNIT_EXPECT_FALSE(test, rca_route_ib_renew(id));
 	KUNIT_EXPECT_EQ(test, (int)id->setup->path.sl, OLD_SL);
 	KUNIT_EXPECT_EQ(test, id->setup->path_version, version);
 	release(id);
@@ -147,7 +142,7 @@ static void path_of_the_user_is_kept(struct kunit *test)
 
 	add_path(id, NEW_SL);
 	id->setup->path_version = 0;
-	KUNIT_EXPECT_FALSE(test, rca_route_ib_renew(id, never_done));
+	KUNIT_EXPECT_FALSE(test, rca_route_ib_renew(id));
 	KUNIT_EXPECT_EQ(test, (int)id->setup->path.sl, OLD_SL);
 	rca_route_ib_forget(id);
 	KUNIT_EXPECT_NE(test, cached_version(id), 0u);
