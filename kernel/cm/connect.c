@@ -436,38 +436,6 @@ int rca_notify(struct rca_id *id, u32 event)
  * held while TCP connects, nor does a worker wait for that, because other ids need the workers.
  */
 
-/**
- * struct pending_connect - connection request that waits for the route
- * @on_route: sends it
- * @cred: credentials of the program (holds a reference)
- * @tries: number of retries
- * @id: the id, while TCP connects (holds a reference)
- * @lower: cm_id of the id, while TCP connects
- * @tp: transport of @lower
- * @work: runs when TCP has connected
- * @conn: parameters of the request; its private data is @data
- * @data: private data
- */
-struct pending_connect {
-	struct rca_on_route on_route;
-	const struct cred *cred;
-	unsigned int tries;
-	struct rca_id *id;
-	void *lower;
-	const struct rca_tp_ops *tp;
-	struct work_struct work;
-	struct rca_tp_conn conn;
-	u8 data[];
-};
-
-static void pending_free(struct pending_connect *pending)
-{
-	if (!pending)
-		return;
-	put_cred(pending->cred);
-	kfree(pending);
-}
-
 /* The call has returned: report the failure by an event. The program may connect again. */
 static void post_connect_error(struct rca_id *id, int status)
 {
@@ -483,16 +451,16 @@ static void post_connect_error(struct rca_id *id, int status)
 	rca_event_free(ev);
 }
 
-static void end_pending(struct rca_id *id, struct pending_connect *pending, int ret)
+static void end_pending(struct rca_id *id, struct rca_pending_connect *pending, int ret)
 {
 	rca_id_report_own_op(id, "connect", ret);	/* a failure is reported by the event */
 	if (ret)
 		post_connect_error(id, ret);
-	pending_free(pending);
+	rca_id_free_connect(pending);
 }
 
 /* Run with the program's credentials and memory cgroup: a kernel thread has neither. */
-static int start_as_program(struct rca_id *id, struct pending_connect *pending)
+static int start_as_program(struct rca_id *id, struct rca_pending_connect *pending)
 {
 	struct mem_cgroup *old_memcg = set_active_memcg(id->obj.ctx->memcg);
 	const struct cred *old_cred = override_creds(pending->cred);
@@ -503,7 +471,7 @@ static int start_as_program(struct rca_id *id, struct pending_connect *pending)
 	return ret;
 }
 
-static void send_pending(struct rca_id *id, struct pending_connect *pending)
+static void send_pending(struct rca_id *id, struct rca_pending_connect *pending)
 {
 	int ret;
 
@@ -523,7 +491,7 @@ static void send_pending(struct rca_id *id, struct pending_connect *pending)
 /* TCP has connected or failed. */
 static void tcp_work(struct work_struct *work)
 {
-	struct pending_connect *pending = container_of(work, struct pending_connect, work);
+	struct rca_pending_connect *pending = container_of(work, struct rca_pending_connect, work);
 	struct rca_id *id = pending->id;
 	int ret = pending->tp->finish(pending->lower);
 
@@ -537,26 +505,36 @@ static void tcp_work(struct work_struct *work)
 	rca_id_put(id);			/* got in send_pending() */
 }
 
-static void go_pending(struct rca_id *id, struct rca_on_route *on_route, bool known)
+/**
+ * rca_connect_continue() - send the request that waits for the route, if its resolution has ended
+ * @id: the id, with a setup
+ *
+ * Context: Process context: work. Sleeps. Expects @id->op to be held by the caller.
+ */
+void rca_connect_continue(struct rca_id *id)
 {
-	struct pending_connect *pending = container_of(on_route, struct pending_connect, on_route);
+	struct rca_pending_connect *pending = id->setup->connect;
+	enum rca_state state = rca_id_state(id);
 
-	if (known)
+	lockdep_assert_held(&id->op);
+	if (!pending || state == RCA_ST_ADDR_QUERY || state == RCA_ST_ROUTE_QUERY)
+		return;
+	id->setup->connect = NULL;
+	if (state == RCA_ST_ROUTE_RESOLVED)
 		send_pending(id, pending);
 	else
-		pending_free(pending);
+		rca_id_free_connect(pending);	/* the event of the step reports the failure */
 }
 
-static struct pending_connect *pending_alloc(const struct rca_tp_conn *conn)
+static struct rca_pending_connect *pending_alloc(const struct rca_tp_conn *conn)
 {
-	struct pending_connect *pending;
+	struct rca_pending_connect *pending;
 
 	pending = kzalloc(struct_size(pending, data, conn->private_data_len), GFP_KERNEL_ACCOUNT);
 	if (!pending)
 		return NULL;
-	pending->on_route.go = go_pending;
 	/* get_current_cred() may write 0 over 0 concurrently. */
-	pending->cred = data_race(get_current_cred());	/* put in pending_free() */
+	pending->cred = data_race(get_current_cred());	/* put in rca_id_free_connect() */
 	INIT_WORK(&pending->work, tcp_work);
 	pending->conn = *conn;
 	pending->conn.tells_route = true;
@@ -580,7 +558,7 @@ static struct pending_connect *pending_alloc(const struct rca_tp_conn *conn)
 int rca_pipeline_connect(struct rca_id *id, const struct rca_pipeline *pipe,
 			 const struct rca_tp_conn *conn, u32 *done)
 {
-	struct pending_connect *pending;
+	struct rca_pending_connect *pending;
 	int ret;
 
 	if (!(pipe->steps & RDMA_CM_ALT_STEP_ROUTE))
@@ -599,7 +577,7 @@ int rca_pipeline_connect(struct rca_id *id, const struct rca_pipeline *pipe,
 		break;
 	case RCA_ST_ADDR_QUERY:
 	case RCA_ST_ROUTE_QUERY:
-		id->setup->on_route = &pending->on_route;
+		id->setup->connect = pending;
 		pending = NULL;
 		break;
 	default:
@@ -607,6 +585,6 @@ int rca_pipeline_connect(struct rca_id *id, const struct rca_pipeline *pipe,
 	}
 out_unlock:
 	mutex_unlock(&id->op);
-	pending_free(pending);
+	rca_id_free_connect(pending);
 	return ret;
 }

@@ -201,6 +201,7 @@ static void id_work(struct work_struct *work)
 	case RCA_ST_ADDR_QUERY:
 	case RCA_ST_ROUTE_QUERY:
 		rca_resolve_continue(id);
+		rca_connect_continue(id);
 		break;
 	case RCA_ST_REQ_SENT:
 	case RCA_ST_REQ_WAIT:

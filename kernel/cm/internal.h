@@ -182,6 +182,10 @@ void rca_service_cancel(struct rca_id *id);
 void rca_resolve_continue(struct rca_id *id);
 void rca_resolve_cancel(struct rca_id *id);
 
+/* Connect together with the resolution steps before it. */
+
+void rca_connect_continue(struct rca_id *id);
+
 /* Datagram ids: service ID resolution (SIDR). */
 
 int rca_sidr_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn);

@@ -377,30 +377,16 @@ static struct rca_step finish_step(struct rca_id *id, enum rca_input input, int 
 	return rca_id_step_post(id, input, ev, status);
 }
 
-/* The pipeline has ended: run its continuation, if there is one. */
-static void go_on(struct rca_id *id, bool well)
-{
-	struct rca_on_route *on_route = id->setup->on_route;
-
-	lockdep_assert_held(&id->op);
-	id->setup->on_route = NULL;
-	if (on_route)
-		on_route->go(id, on_route, well);
-}
-
 /* The route resolution has ended. */
 static void finish_route(struct rca_id *id, int status, bool post)
 {
 	struct rca_step step;
-	bool well;
 
 	step = finish_step(id, status ? RCA_IN_ROUTE_FAIL : RCA_IN_ROUTE_OK, status,
 			   status || post);
-	well = step.verdict == RCA_TAKE && !status;
 	/* On InfiniBand, a path does not depend on the neighbour. */
-	if (well && !id->link.ib)
+	if (step.verdict == RCA_TAKE && !status && !id->link.ib)
 		rca_id_watch_peer(id);
-	go_on(id, well);
 }
 
 /*
@@ -455,8 +441,6 @@ static void finish_addr(struct rca_id *id, const struct rca_pipeline *pipe, int 
 	if (step.verdict == RCA_TAKE && !status && (pipe->steps & RDMA_CM_ALT_STEP_ROUTE))
 		step_route(id, NULL, pipe->timeout_ms, pipe->events & RDMA_CM_ALT_STEP_ROUTE,
 			   false);
-	else
-		go_on(id, false);
 }
 
 /* The next hop has been resolved, or not: find the device with the address @src. */

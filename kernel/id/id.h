@@ -153,14 +153,25 @@ struct rca_retry {
 };
 
 /**
- * struct rca_on_route - continuation of an id after its route is resolved
- * @go: called exactly once; takes over the object that contains the struct. With @known true,
- *      executes the continuation: rca_id.op is held, the state is RCA_ST_ROUTE_RESOLVED, and
- *      the caller is a worker that other ids share. With @known false, only frees it, in any
- *      context.
+ * struct rca_pending_connect - a connection request that waits for the route, then for TCP
+ * @cred: credentials of the program (holds a reference)
+ * @tries: number of retries
+ * @id: the id, while TCP connects (holds a reference)
+ * @lower: cm_id of the id, while TCP connects
+ * @tp: transport of @lower
+ * @work: runs when TCP has connected; the work of the id may be cancelled
+ * @conn: parameters of the request; its private data is @data
+ * @data: private data
  */
-struct rca_on_route {
-	void (*go)(struct rca_id *id, struct rca_on_route *on_route, bool known);
+struct rca_pending_connect {
+	const struct cred *cred;
+	unsigned int tries;
+	struct rca_id *id;
+	void *lower;
+	const struct rca_tp_ops *tp;
+	struct work_struct work;
+	struct rca_tp_conn conn;
+	u8 data[];
 };
 
 /**
@@ -179,7 +190,7 @@ struct rca_on_route {
  * @service_query: the pending query for service records, or NULL (lock: rca_id.op; holds a
  *                 reference)
  * @services: service records that were found, or NULL (lock: rca_id.op; owned)
- * @on_route: continuation after the route is resolved, or NULL (lock: rca_id.op; owned)
+ * @connect: the request that is sent when the route is resolved, or NULL (lock: rca_id.op; owned)
  * @slot: slot in the send window of the peer
  * @place: place of the port, on kernels that limit them
  * @timer: queues the work of the id; holds a reference on the id while pending
@@ -203,7 +214,7 @@ struct rca_setup {
 	struct rca_route_query *query;
 	struct rca_service_query *service_query;
 	struct rca_services *services;
-	struct rca_on_route *on_route;
+	struct rca_pending_connect *connect;
 	struct rca_window_slot slot;
 #if RCA_COUNTS_PLACES
 	struct rca_port_place place;
@@ -566,6 +577,7 @@ void rca_id_set_path(struct rca_id *id, const struct sa_path_rec *path);
 void rca_id_drop_request(struct rca_id *id);
 void rca_id_drop_setup(struct rca_id *id);
 void rca_id_free_setup(struct rca_id *id);
+void rca_id_free_connect(struct rca_pending_connect *pending);
 
 /* Work */
 void rca_id_queue_work(struct rca_id *id);

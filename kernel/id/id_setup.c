@@ -8,6 +8,7 @@
  */
 #include "id/id.h"
 
+#include <linux/cred.h>
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -160,11 +161,22 @@ static void free_paths(struct rca_setup *setup)
 	setup->path_version = 0;
 }
 
+/* Frees a request that waits for the route, or NULL. Any context. */
+void rca_id_free_connect(struct rca_pending_connect *pending)
+{
+	if (!pending)
+		return;
+	put_cred(pending->cred);
+	kfree(pending);
+}
+
 static void free_request(struct rca_setup *setup)
 {
 	free_paths(setup);
 	kfree(setup->retry);
 	setup->retry = NULL;
+	rca_id_free_connect(setup->connect);
+	setup->connect = NULL;
 }
 
 /* Gives an id, with a setup, its only path. Expects rca_id.op to be held by the caller. */
@@ -233,7 +245,7 @@ void rca_id_drop_setup(struct rca_id *id)
 	struct rca_setup *setup = id->setup;
 
 	lockdep_assert_held(&id->op);
-	WARN_ON_ONCE(setup->resolve || setup->query || setup->service_query || setup->on_route);
+	WARN_ON_ONCE(setup->resolve || setup->query || setup->service_query || setup->connect);
 	rca_window_release(id);
 	spin_lock_irq(&id->lock);
 	WRITE_ONCE(id->setup, NULL);	/* pairs with rca_window_end() */
@@ -255,8 +267,6 @@ void rca_id_free_setup(struct rca_id *id)
 	WARN_ON_ONCE(setup->resolve || setup->query || setup->service_query || setup->slot.peer);
 	free_request(setup);
 	kfree(setup->services);
-	if (setup->on_route)
-		setup->on_route->go(id, setup->on_route, false);
 	id->setup = NULL;
 	kfree_rcu(setup, rcu);	/* the timer function may still be returning */
 }

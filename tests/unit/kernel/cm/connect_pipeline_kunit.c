@@ -249,7 +249,7 @@ static void known_way_is_used_inside_the_call(struct kunit *test)
 	set_gateway(test, NUD_REACHABLE);
 	KUNIT_EXPECT_EQ(test, connect(test), 0);
 	KUNIT_EXPECT_EQ(test, bench->fake->connects, 1);
-	KUNIT_EXPECT_NULL(test, bench->id->setup->on_route);
+	KUNIT_EXPECT_NULL(test, bench->id->setup->connect);
 	expect_state(test, RCA_ST_REQ_SENT);
 	expect_no_event(test);
 }
@@ -346,7 +346,7 @@ static void way_that_is_not_found_in_time_ends_it(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, eventually(has_event));
 	expect_unlocked(test);
 	expect_event(test, RDMA_CM_ALT_EVENT_ADDR_ERROR, -ETIMEDOUT);
-	KUNIT_EXPECT_NULL(test, bench->id->setup->on_route);
+	KUNIT_EXPECT_NULL(test, bench->id->setup->connect);
 	/* The answer comes too late. */
 	set_gateway(test, NUD_REACHABLE);
 	msleep(20);
@@ -360,13 +360,13 @@ static void way_that_is_not_found_in_time_ends_it(struct kunit *test)
 static void second_pipeline_is_refused_and_changes_nothing(struct kunit *test)
 {
 	struct bench *bench = test->priv;
-	struct rca_on_route *on_route;
+	struct rca_pending_connect *pending;
 
 	set_gateway(test, NUD_FAILED);
 	KUNIT_EXPECT_EQ(test, connect(test), 0);
-	on_route = bench->id->setup->on_route;
+	pending = bench->id->setup->connect;
 	KUNIT_EXPECT_EQ(test, connect(test), -EINVAL);
-	KUNIT_EXPECT_PTR_EQ(test, bench->id->setup->on_route, on_route);
+	KUNIT_EXPECT_PTR_EQ(test, bench->id->setup->connect, pending);
 	set_gateway(test, NUD_REACHABLE);
 	KUNIT_EXPECT_TRUE(test, eventually(has_sent));
 	expect_unlocked(test);
