@@ -144,7 +144,9 @@ static void set_key(struct rca_window_key *key, const struct rca_id *id)
 	}
 }
 
-static struct rca_window *alloc_window(const struct rca_window_key *key, work_func_t work)
+static void peer_work(struct work_struct *work);
+
+static struct rca_window *alloc_window(const struct rca_window_key *key)
 {
 	struct rca_window *window = kzalloc(sizeof(*window), GFP_KERNEL_ACCOUNT);
 
@@ -156,7 +158,7 @@ static struct rca_window *alloc_window(const struct rca_window_key *key, work_fu
 		window->answered = jiffies - 1;	/* before any message of its ids */
 	spin_lock_init(&window->lock);
 	rca_turns_init(&window->turns);
-	INIT_DELAYED_WORK(&window->work, work);
+	INIT_DELAYED_WORK(&window->work, peer_work);
 	return window;
 }
 
@@ -189,15 +191,11 @@ static struct rca_window *add_window(struct rca_window *new)
 	return IS_ERR(window) ? NULL : window;
 }
 
-/**
- * rca_window_get() - get the window of an id, which is made if there is none yet
- * @id: the id, on a device and with the address of its peer
- * @work: function of &rca_window.work of a new window
- *
- * Context: Process context. May sleep. Memory is charged to the active memory cgroup.
- * Return: the window with a reference for rca_window_put(), or NULL without memory.
+/*
+ * Get the window of an id on a device, which is made if there is none yet. Returns it with a
+ * reference for rca_window_put(), or NULL without memory.
  */
-static struct rca_window *rca_window_get(const struct rca_id *id, work_func_t work)
+static struct rca_window *rca_window_get(const struct rca_id *id)
 {
 	struct rca_window *window;
 	struct rca_window_key key;
@@ -206,7 +204,7 @@ static struct rca_window *rca_window_get(const struct rca_id *id, work_func_t wo
 	window = find_window(&key);
 	if (window)
 		return window;
-	window = alloc_window(&key, work);
+	window = alloc_window(&key);
 	return window ? add_window(window) : NULL;
 }
 
@@ -392,7 +390,7 @@ static struct rca_window *need_window(struct rca_id *id)
 			     RCA_WINDOW_USERS_BITS);
 	/* The work of an id has no memory cgroup of its own. */
 	old_memcg = set_active_memcg(id->obj.ctx->memcg);
-	slot->peer = rca_window_get(id, peer_work);	/* put in rca_window_release() */
+	slot->peer = rca_window_get(id);	/* put in rca_window_release() */
 	set_active_memcg(old_memcg);
 	return slot->peer;
 }
