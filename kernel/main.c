@@ -13,7 +13,6 @@
 #include "log/log.h"
 #include "net/net.h"
 #include "transport/transport.h"
-#include "trunk/trunk.h"
 #include "user/user.h"
 
 static const struct rca_tp_upcalls upcalls = {
@@ -27,14 +26,12 @@ static void device_removed(struct rca_device *dev)
 {
 	rca_listeners_device_removed(dev);	/* no new children from here on */
 	rca_teardown_device(dev);
-	rca_trunk_unlisten(dev);		/* no new trunks from here on */
-	rca_open_end_device(dev);
-	rca_peers_forget_device(dev->serial);
+	rca_trunks_device_removed(dev);
 }
 
 static const struct rca_devices_ops devices_ops = {
 	.removed = device_removed,
-	.port_changed = rca_open_port_changed,
+	.port_changed = rca_trunks_port_changed,
 	.changed = rca_listen_devices_changed,
 };
 
@@ -42,13 +39,8 @@ static int __init init_transports(void)
 {
 	rca_tp_ib_init(&upcalls);
 	rca_tp_iw_init(&upcalls);
-	rca_tp_trunk_init(&upcalls);
+	rca_trunks_init(&upcalls);
 	return rca_iw_connect_init();
-}
-
-static int __init init_trunks(void)
-{
-	return rca_trunks_init(&rca_tp_trunk_upcalls, rca_open_work);
 }
 
 /* Teaches lockdep the order of the locks of "DOC: Locking" when the module is loaded. */
@@ -129,9 +121,6 @@ static const struct {
 	{ rca_neigh_init, rca_neigh_exit },
 	{ rca_path_cache_init, rca_path_cache_exit },
 	{ rca_path_query_init, rca_path_query_exit },
-	{ rca_peers_init, rca_peers_exit },
-	{ rca_links_init, rca_links_exit },
-	{ init_trunks, rca_trunks_exit },
 	{ init_ids, rca_ids_exit },
 	{ rca_group_init, rca_group_exit },
 	{ init_sa, exit_sa },

@@ -11,7 +11,6 @@
 #include <rdma/rdma_cm_alt.h>
 
 #include "transport/transport.h"
-#include "trunk/trunk.h"
 
 /**
  * rca_lower_peer() - the peer of a trunk for an id
@@ -60,19 +59,19 @@ static enum rca_no_trunk why_not(const struct rca_id *id)
 }
 
 /* Not inline, so that a key is only cleared for those that may use a trunk. */
-static noinline struct rca_trunk_conn *create_over_trunk(struct rca_id *id)
+static noinline void *create_over_trunk(struct rca_id *id, const struct rca_tp_ops **tp)
 {
-	struct rca_trunk_conn *conn;
 	struct rca_peer_key key;
+	void *lower;
 
 	id->no_trunk = why_not(id);
 	if (id->no_trunk != RCA_NO_TRUNK_NONE)
 		return NULL;
 	rca_lower_peer(id, &key);
-	conn = rca_conn_create(&key, id);
-	if (conn)
-		rca_stats_trunk(rca_device_stats(id->dev, id->port_num), RCA_STAT_CONNECT);
-	return conn;
+	lower = rca_trunks_create(&key, id, tp);
+	if (lower)
+		rca_stats_trunk(id->dev, id->port_num, RCA_STAT_CONNECT);
+	return lower;
 }
 
 /* Has the request to go over a trunk? */
@@ -102,7 +101,7 @@ const char *rca_lower_why(const struct rca_id *id)
 	};
 
 	lockdep_assert_held(&id->op);
-	if (id->tp == &rca_tp_trunk)
+	if (id->tp != id->dev->tp)
 		return NULL;
 	if (id->tp->over_tcp)
 		return "iwarp";
@@ -119,14 +118,15 @@ const char *rca_lower_why(const struct rca_id *id)
  */
 int rca_lower_create(struct rca_id *id)
 {
+	const struct rca_tp_ops *tp = id->dev->tp;
 	void *lower = NULL;
 
 	lockdep_assert_held(&id->op);
-	if (READ_ONCE(rca_trunks))
-		lower = create_over_trunk(id);
+	if (rca_trunks_used())
+		lower = create_over_trunk(id, &tp);
 	else
 		id->no_trunk = RCA_NO_TRUNK_OFF;
-	id->tp = lower ? &rca_tp_trunk : id->dev->tp;
+	id->tp = tp;
 	if (!lower && needs_trunk(id))
 		return rca_id_opts(id)->trunk == RDMA_CM_ALT_TRUNK_REQUIRE ? -EOPNOTSUPP : -EINVAL;
 	if (!lower)
@@ -156,7 +156,7 @@ static bool is_from_here(const struct rca_id *id)
 /**
  * rca_hello_tell() - make the private data of the RTU of an id
  * @id: the id, whose device is not over TCP
- * @data: RCA_HELLO_LEN bytes; filled in
+ * @data: RCA_RTU_DATA_MAX bytes; filled in
  *
  * Context: Process context. May sleep. Expects @id->op to be held by the caller.
  * Return: length of the private data; 0: there is nothing to tell, or the RTU goes over a trunk.
@@ -167,13 +167,12 @@ u8 rca_hello_tell(struct rca_id *id, u8 *data)
 	u8 len;
 
 	lockdep_assert_held(&id->op);
-	if (!id->sgid_attr || !rca_peers_enabled() || id->tp->reliable || !is_from_here(id))
+	if (!id->sgid_attr || !rca_trunks_used() || id->tp->reliable || !is_from_here(id))
 		return 0;
-	rca_trunk_listen(id->dev);
 	rca_lower_peer(id, &key);
-	len = rca_peers_tell(&key, id->dev, data);
+	len = rca_trunks_tell(id->dev, &key, data);
 	if (len)
-		rca_stats_trunk(rca_device_stats(id->dev, id->port_num), RCA_STAT_HELLO_SENT);
+		rca_stats_trunk(id->dev, id->port_num, RCA_STAT_HELLO_SENT);
 	return len;
 }
 
@@ -196,7 +195,7 @@ static bool get_peer(struct rca_id *id, struct rca_peer_key *key)
 static void count_heard(struct rca_id *id)
 {
 	spin_lock_irq(&id->lock);
-	rca_stats_trunk(rca_device_stats(id->dev, id->port_num), RCA_STAT_HELLO_RECEIVED);
+	rca_stats_trunk(id->dev, id->port_num, RCA_STAT_HELLO_RECEIVED);
 	spin_unlock_irq(&id->lock);
 }
 
@@ -213,7 +212,6 @@ void rca_hello_hear(struct rca_id *id, const struct rca_tp_event *event)
 
 	if (!rca_trunks_used() || !get_peer(id, &key))
 		return;
-	if (rca_peers_hear(&key, event->rtu_data, event->rtu_len))
+	if (rca_trunks_heard(&key, event->rtu_data, event->rtu_len))
 		count_heard(id);
-	rca_open_heard(&key, event->rtu_data, event->rtu_len);
 }

@@ -20,7 +20,6 @@
 #include "lib/compat.h"
 #include "lib/types.h"
 #include "transport/transport.h"
-#include "trunk/trunk.h"
 
 struct ib_uverbs_ah_attr;
 struct net;

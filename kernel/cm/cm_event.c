@@ -11,7 +11,6 @@
 
 #include "id/id.h"
 #include "transport/transport.h"
-#include "trunk/trunk.h"
 
 /*
  * Does the event contain more than a status, or may another of its type wait to be read? The record

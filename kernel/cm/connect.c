@@ -350,7 +350,7 @@ out_unlock:
  */
 int rca_establish(struct rca_id *id)
 {
-	u8 hello[RCA_HELLO_LEN];
+	u8 hello[RCA_RTU_DATA_MAX];
 	struct rca_step step;
 	int ret;
 

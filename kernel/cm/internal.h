@@ -14,7 +14,6 @@
 #include "id/id.h"
 #include "lib/compat.h"
 #include "lib/types.h"
-#include "trunk/proto.h"
 
 struct net;
 struct net_device;

@@ -11,6 +11,7 @@
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
 #include <linux/memcontrol.h>
+#include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/rculist.h>
 #include <linux/sched/mm.h>
@@ -32,7 +33,6 @@
 #include "lib/wire.h"
 #include "net/net.h"
 #include "transport/transport.h"
-#include "trunk/trunk.h"
 
 /**
  * struct rca_req_dest - destination of a connection request
@@ -939,7 +939,7 @@ int rca_req_handler(void *_demux, void *lower, const struct rca_tp_request *req)
 		if (ret)
 			rca_id_report_refused(listener, &dest.peer, ret);
 		else
-			rca_open_requested(demux->dev, req, dest.sgid_attr);
+			rca_trunks_requested(demux->dev, req, dest.sgid_attr);
 		rca_id_put(listener);
 	}
 	trace_rca_request(&dest.peer.sa, &dest.local.sa, demux->service_id, ret);
@@ -966,7 +966,12 @@ int rca_req_handler_for(struct rca_device *dev, void *lower, const struct rca_tp
 
 	if (!demux)
 		return -EADDRNOTAVAIL;
-	ret = rca_req_handler(demux, lower, req);
+	ret = -EADDRNOTAVAIL;
+	if (try_module_get(req->tp->owner)) {	/* of the id: put in rca_id_drop_lower() */
+		ret = rca_req_handler(demux, lower, req);
+		if (ret)
+			module_put(req->tp->owner);
+	}
 	rca_demux_put(demux);
 	return ret;
 }

@@ -20,6 +20,7 @@
 #include <linux/hash.h>
 #include <linux/inetdevice.h>
 #include <linux/jhash.h>
+#include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/notifier.h>
 #include <linux/slab.h>
@@ -518,6 +519,7 @@ void rca_id_detach(struct rca_id *id)
  */
 void rca_id_drop_lower(struct rca_id *id)
 {
+	const struct rca_tp_ops *tp = id->tp;
 	void *lower = id->lower;
 
 	lockdep_assert_held(&id->op);
@@ -526,9 +528,13 @@ void rca_id_drop_lower(struct rca_id *id)
 	WRITE_ONCE(id->lower, NULL);
 	/* Pairs with rca_id_numbers(): hidden before its memory waits for the grace period. */
 	smp_wmb();
-	id->tp->destroy(lower);
+	tp->destroy(lower);
 	if (READ_ONCE(id->peer_qp.listed))
 		rca_peer_qp_release(id);
+	if (tp->owner) {
+		WRITE_ONCE(id->tp, id->dev->tp);	/* pairs with rca_id_numbers() */
+		module_put(tp->owner);	/* got in rca_trunks_create() or rca_req_handler_for() */
+	}
 }
 
 /**

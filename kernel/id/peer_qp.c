@@ -9,8 +9,8 @@
  *
  * ib_cm does this for its own connections, but neither sees those of another transport, nor do they
  * see its. So the index has the connections of all transports, and leaves to ib_cm what is between
- * two of its own. It is only used while there are trunks, or they are on; connections that were
- * made before are not in it.
+ * two of its own. It is only used while the module of trunks is loaded; connections
+ * that were made before are not in it.
  *
  * As in ib_cm, a QP that is connected to itself would have two connections, and is refused.
  *
@@ -27,7 +27,6 @@
 #include <linux/stddef.h>
 
 #include "transport/transport.h"
-#include "trunk/trunk.h"
 
 /* The key is in the id itself: two members without a gap. */
 #define KEY_OFFSET	offsetof(struct rca_id, peer_qp.ca_guid)

@@ -8,7 +8,9 @@
 #define RCA_COMPAT_H
 
 #include <linux/capability.h>
+#include <linux/export.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/nsproxy.h>
 #include <linux/timer.h>
 #include <net/genetlink.h>
@@ -35,6 +37,19 @@
 #define RCA_HAVE_RAW_CAP 1
 #define RCA_HAVE_PORT_PLACES 1
 #define RCA_HAVE_SERVICE_REC_GET 1
+#define RCA_HAVE_NAMESPACE_STRING 1
+#endif
+
+/*
+ * Export a symbol to the module of trunks, and use what is exported to it. Before 6.13 the namespace
+ * of symbols is not a string.
+ */
+#ifdef RCA_HAVE_NAMESPACE_STRING
+#define RCA_EXPORT(symbol) EXPORT_SYMBOL_NS_GPL(symbol, "RDMA_CM_ALT")
+#define RCA_IMPORT() MODULE_IMPORT_NS("RDMA_CM_ALT")
+#else
+#define RCA_EXPORT(symbol) EXPORT_SYMBOL_NS_GPL(symbol, RDMA_CM_ALT)
+#define RCA_IMPORT() MODULE_IMPORT_NS(RDMA_CM_ALT)
 #endif
 
 #ifdef RCA_HAVE_IPV6_BUILT_IN

@@ -25,6 +25,8 @@
 #include <linux/string.h>
 #include <rdma/rdma_cm_alt.h>
 
+#include "lib/compat.h"
+
 /* Response timeout of the stock rdma_cm: 4.3 s. Rounds use no more unless a setting does. */
 #define STOCK_RESPONSE	20
 
@@ -74,6 +76,7 @@ u32 rca_timing_ms(unsigned int time)
 {
 	return 1u << (time > 8 ? time - 8 : 0);
 }
+RCA_EXPORT(rca_timing_ms);
 
 static u32 interval_ms(u8 lifetime, u8 response)
 {

@@ -2,3 +2,7 @@
 /* Definitions of the tracepoints. */
 #define CREATE_TRACE_POINTS
 #include "lib/trace.h"
+
+/* For the module of trunks. */
+EXPORT_TRACEPOINT_SYMBOL_GPL(rca_trunk);
+EXPORT_TRACEPOINT_SYMBOL_GPL(rca_frame);

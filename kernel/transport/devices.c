@@ -269,6 +269,7 @@ struct rca_device *rca_device_get(struct rca_device *dev)
 	refcount_inc(&dev->ref);
 	return dev;
 }
+RCA_EXPORT(rca_device_get);
 
 /* @dev may be freed when this returns. Any context. */
 void rca_device_put(struct rca_device *dev)
@@ -276,6 +277,7 @@ void rca_device_put(struct rca_device *dev)
 	if (refcount_dec_and_test(&dev->ref))
 		complete(&dev->gone);
 }
+RCA_EXPORT(rca_device_put);
 
 /**
  * rca_device_next() - iterate over the devices

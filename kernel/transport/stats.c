@@ -21,6 +21,8 @@
 #include <linux/string.h>
 #include <linux/sysfs.h>
 
+#include "lib/compat.h"
+
 DEFINE_PER_CPU(struct rca_stats, rca_stats_elsewhere);
 
 /* Span + 1 of each state; 0: none. */
@@ -128,11 +130,12 @@ void rca_stats_cached_path(struct rca_stats __percpu *stats)
 	this_cpu_inc(stats->cached_paths);
 }
 
-/* Counts what has happened to a trunk, or because of it. Any context. */
-void rca_stats_trunk(struct rca_stats __percpu *stats, enum rca_trunk_stat stat)
+/* Counts for a port what has happened to a trunk, or because of it. As rca_device_stats(). */
+void rca_stats_trunk(const struct rca_device *dev, u32 port, enum rca_trunk_stat stat)
 {
-	this_cpu_inc(stats->trunks[stat]);
+	this_cpu_inc(rca_device_stats(dev, port)->trunks[stat]);
 }
+RCA_EXPORT(rca_stats_trunk);
 
 const char *rca_stats_trunk_name(enum rca_trunk_stat stat)
 {

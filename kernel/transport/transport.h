@@ -25,7 +25,6 @@
 #include "lib/types.h"
 #include "lib/wire.h"
 
-struct ib_cm_id;
 struct ib_device;
 struct ib_qp;
 struct ib_uverbs_ah_attr;
@@ -37,6 +36,7 @@ struct rca_device_places;
 struct rca_group_ib;
 struct rca_port_sysfs;
 struct rca_tp_ops;
+struct rhashtable_iter;
 struct sa_path_rec;
 struct work_struct;
 struct workqueue_struct;
@@ -296,6 +296,8 @@ struct rca_tp_numbers {
 
 /**
  * struct rca_tp_ops - a transport
+ * @owner: the module that has it, to which each lower cm_id with an owner holds a reference; NULL:
+ *         this one
  * @name: for messages
  * @over_tcp: connections are TCP connections: no IP CM header in front of private
  *            data, one listen() for each listener, a port for each connection, no
@@ -344,6 +346,7 @@ struct rca_tp_numbers {
  * @reject_msg: text for the reason of a reject (> 0); NULL: its rejects have none
  */
 struct rca_tp_ops {
+	struct module *owner;
 	const char *name;
 	bool over_tcp;
 	bool long_private;
@@ -475,7 +478,6 @@ void rca_stats_step(struct rca_stats __percpu *stats, enum rca_state old, enum r
 		    enum rca_state now, ktime_t *since);
 void rca_stats_refused(struct rca_stats __percpu *stats);
 void rca_stats_cached_path(struct rca_stats __percpu *stats);
-void rca_stats_trunk(struct rca_stats __percpu *stats, enum rca_trunk_stat stat);
 const char *rca_stats_trunk_name(enum rca_trunk_stat stat);
 void rca_stats_sum(const struct rca_stats __percpu *stats, struct rca_stats *sum);
 
@@ -501,8 +503,6 @@ void rca_stats_sum(const struct rca_stats __percpu *stats, struct rca_stats *sum
  * @events: handler of events of the ports (immutable)
  * @path_epoch: number of events after which a path of the subnet administrator may be another
  *              (atomic)
- * @trunk_service: cm_id that listens for trunks, or NULL (atomic; owned)
- * @trunk_service_id: its service ID, or 0 (read and written without a lock)
  * @places: the places of the ports: see id/port_places.h; NULL: no limit, or they could not be
  *          allocated (immutable)
  * @stats: counters of each port, from 1; NULL, also for one port: they could not be
@@ -525,8 +525,6 @@ struct rca_device {
 	DECLARE_HASHTABLE(demuxes, 8);
 	struct ib_event_handler events;
 	atomic_t path_epoch;
-	struct ib_cm_id *trunk_service;
-	__be64 trunk_service_id;
 	struct rca_device_places *places;
 	struct rca_stats __percpu **stats;
 };
@@ -572,6 +570,8 @@ rca_device_stats(const struct rca_device *dev, u32 port)
 
 	return stats ?: &rca_stats_elsewhere;
 }
+
+void rca_stats_trunk(const struct rca_device *dev, u32 port, enum rca_trunk_stat stat);
 
 /* Multicast groups over RoCE: MGIDs, and memberships of network devices (IGMP, MLD). */
 
@@ -710,5 +710,119 @@ struct iw_lower {
 
 int rca_iw_connect_init(void);
 void rca_iw_connect_exit(void);
+
+/* The transport over trunks, which is a module of its own: rdma_cm_alt_trunk. */
+
+/** RCA_RTU_DATA_MAX - most private data of an RTU, by which the module says hello to its peer */
+#define RCA_RTU_DATA_MAX	64
+
+/**
+ * struct rca_peer_key - a pair of ports between which a trunk may be; padding is zero
+ * @sgid: local GID
+ * @dgid: GID of the peer
+ * @device: &rca_device.serial, which is never reused
+ * @port_num: port of the device
+ * @gid_index: index of @sgid in the table of the port, as RoCE versions and network namespaces may
+ *             have the same GID
+ * @pkey: partition, without the membership bit
+ * @pad: zero
+ */
+struct rca_peer_key {
+	union ib_gid sgid;
+	union ib_gid dgid;
+	u32 device;
+	u32 port_num;
+	u16 gid_index;
+	u16 pkey;
+	u8 pad[4];
+};
+
+/**
+ * struct rca_trunk_peer - a peer of the module, for tools
+ * @key: the peer
+ * @told: number of hellos that were sent to it
+ * @failures: how often in a row a trunk to it could not be opened
+ * @retry_ms: time until it may be tried again, in milliseconds
+ * @heard: a hello was received from it; only then the members up to @ca_guid are valid
+ * @heard_s: seconds since the last one
+ * @version: newest version of the protocol that it speaks
+ * @common: version that both hosts use, or 0
+ * @features: features that it has
+ * @boot_id: identifies this load of its module
+ * @ca_guid: node GUID of its device
+ * @state: of the trunk to it; NULL: there is none, and the members below are not valid
+ * @sent: number of frames sent
+ * @received: number of frames received
+ */
+struct rca_trunk_peer {
+	struct rca_peer_key key;
+	u32 told;
+	u32 failures;
+	u32 retry_ms;
+	bool heard;
+	u32 heard_s;
+	u32 version;
+	u32 common;
+	u32 features;
+	u8 boot_id[16];
+	__be64 ca_guid;
+	const char *state;
+	u32 sent;
+	u32 received;
+};
+
+/**
+ * struct rca_trunk_ops - what the module of trunks is called for
+ * @tp: its transport, whose create() is not used
+ * @create: create a lower cm_id for @owner over the trunk to a peer; NULL: there is no open one, or
+ *          no memory. Sleeps
+ * @tell: make the private data of an RTU to a peer, RCA_RTU_DATA_MAX bytes at most: their length;
+ *        0: there is nothing to tell. Sleeps. The caller has a reference of @dev
+ * @heard: private data of an RTU were received: are they of this module? Must not sleep
+ * @requested: a request of a peer was delivered. Must not sleep; @dev is not removed meanwhile
+ * @device_removed: no id uses the device any more: put all references to it, now or soon. Sleeps
+ * @port_changed: as &rca_devices_ops.port_changed
+ * @peers_walk: start a walk over the peers; rhashtable_walk_exit() ends it. The caller has a
+ *              reference of the module until then
+ * @peers_next: the next peer of a walk; false at the end
+ *
+ * All are called in process context, and none after rca_trunks_unregister() has returned.
+ */
+struct rca_trunk_ops {
+	const struct rca_tp_ops *tp;
+	void *(*create)(const struct rca_peer_key *key, void *owner);
+	u8 (*tell)(struct rca_device *dev, const struct rca_peer_key *key, u8 *data);
+	bool (*heard)(const struct rca_peer_key *key, const void *data, size_t len);
+	void (*requested)(struct rca_device *dev, const struct rca_tp_request *req,
+			  const struct ib_gid_attr *sgid_attr);
+	void (*device_removed)(struct rca_device *dev);
+	void (*port_changed)(struct rca_device *dev, u32 port, bool state);
+	void (*peers_walk)(struct rhashtable_iter *iter);
+	bool (*peers_next)(struct rhashtable_iter *iter, struct rca_trunk_peer *peer);
+};
+
+extern const struct rca_trunk_ops __rcu *rca_trunk_ops;
+
+/* Is the module of trunks loaded? Any context. */
+static inline bool rca_trunks_used(void)
+{
+	return rcu_access_pointer(rca_trunk_ops);
+}
+
+void rca_peer_key(struct rca_peer_key *key, u32 device, u32 port_num,
+		  const struct ib_gid_attr *sgid_attr, const void *dgid, u16 pkey);
+void rca_trunks_init(const struct rca_tp_upcalls *upcalls);
+const struct rca_tp_upcalls *rca_trunks_upcalls(void);
+void rca_trunks_register(const struct rca_trunk_ops *ops);
+void rca_trunks_unregister(void);
+const struct rca_trunk_ops *rca_trunks_get(void);
+void rca_trunks_put(const struct rca_trunk_ops *ops);
+void *rca_trunks_create(const struct rca_peer_key *key, void *owner, const struct rca_tp_ops **tp);
+u8 rca_trunks_tell(struct rca_device *dev, const struct rca_peer_key *key, u8 *data);
+bool rca_trunks_heard(const struct rca_peer_key *key, const void *data, size_t len);
+void rca_trunks_requested(struct rca_device *dev, const struct rca_tp_request *req,
+			  const struct ib_gid_attr *sgid_attr);
+void rca_trunks_device_removed(struct rca_device *dev);
+void rca_trunks_port_changed(struct rca_device *dev, u32 port, bool state);
 
 #endif

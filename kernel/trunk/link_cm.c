@@ -304,13 +304,16 @@ static void tell_lost(struct rca_trunk_link *link)
 	ib_send_cm_dreq(link->cm_id, data, sizeof(data));
 }
 
-/* The peer is told when a connection is destroyed, so that waits while the port is down. */
+/*
+ * The peer is told when a connection is destroyed, so that waits while the port is down. Neither the
+ * removal of a device nor the exit of the module waits for it.
+ */
 static bool may_destroy_cm_id(const struct rca_trunk_link *link)
 {
 	const struct rca_trunk *trunk = link->trunk;
 
 	return IS_ERR_OR_NULL(link->cm_id) || READ_ONCE(trunk->dev->removing) ||
-	       rca_watch_port_is_up(trunk);
+	       !rca_peers_enabled() || rca_watch_port_is_up(trunk);
 }
 
 static void destroy_cm_id(struct rca_trunk_link *link)

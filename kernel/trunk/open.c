@@ -20,7 +20,7 @@
  * - When a port comes up, the peer is asked whether it is still there. While it is down, an idle
  *   link stays, and no peer is asked for one: what waits is sent later.
  * - A trunk that has neither a link nor users leaves the table.
- * - When trunks are switched off, those that have users stay until their last connection has ended.
+ * - When the module is unloaded, no connection uses a trunk any more, and all of them are closed.
  *
  * Locking: rca_trunk.lock.
  */
@@ -66,7 +66,6 @@ struct link_req {
 
 /*
  * May a request of the peer have a link? If both ends ask at the same time, one of them yields.
- * While trunks are switched off, only connections that exist may need one.
  *
  * While a trunk is open, its peer asks for another one only if its own link has failed. It names
  * the session then. Another request is either an old one that was on its way while the trunk was
@@ -85,7 +84,7 @@ static bool may_accept(const struct rca_trunk *trunk, const struct rca_trunk_ope
 	const struct rca_trunk_link *link = trunk->link;
 
 	lockdep_assert_held(&trunk->lock);
-	if (trunk->gone || trunk->next || (!rca_peers_enabled() && !trunk->users))
+	if (trunk->gone || trunk->next || !rca_peers_enabled())
 		return false;
 	if (!link || link->closed || rca_link_is_ending(link) ||
 	    !rca_hello_is_of(&open->hello, link->peer.hello.boot_id))
@@ -175,8 +174,7 @@ static void note_state(struct rca_trunk *trunk)
  */
 void rca_open_port_changed(struct rca_device *dev, u32 port, bool state)
 {
-	if (rca_trunks_used())
-		rca_trunks_of_port(dev, port, state ? note_state : note_change);
+	rca_trunks_of_port(dev, port, state ? note_state : note_change);
 }
 
 /* Does a trunk need what has been found out now about its peer? */
@@ -327,82 +325,39 @@ static int ib_trunk_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *ev
 		key.passive = is_same_port(&key.peer, &open.hello);
 		ret = accept(dev, &key, sgid_attr, &asked, cm_id);
 	} else {
-		rca_stats_trunk(rca_device_stats(dev, req->port), RCA_STAT_NO_TOKEN);
+		rca_stats_trunk(dev, req->port, RCA_STAT_NO_TOKEN);
 	}
 	rdma_put_gid_attr(sgid_attr);	/* got in local_gid() */
 	return ret;
 }
 
-/**
- * rca_trunk_listen() - accept trunks on a device
- * @dev: the device
- *
- * Does nothing if it does already, or if ib_cm refuses a service ID: then peers are not told one.
- *
- * Context: Process context. Sleeps. The caller has a reference of @dev.
- */
-void rca_trunk_listen(struct rca_device *dev)
+/* Accepts trunks on a device. As rca_service_listen(). */
+void rca_open_listen(struct rca_device *dev)
 {
-	struct ib_cm_id *cm_id;
-	__be64 service_id;
-
-	if (READ_ONCE(dev->trunk_service))
-		return;
-	cm_id = ib_create_cm_id(dev->ibdev, ib_trunk_handler, dev);
-	if (IS_ERR(cm_id))
-		return;
-	if (ib_cm_listen(cm_id, IB_CM_ASSIGN_SERVICE_ID)) {
-		ib_destroy_cm_id(cm_id);
-		return;
-	}
-	service_id = cm_id->service_id;
-	if (cmpxchg(&dev->trunk_service, NULL, cm_id))
-		ib_destroy_cm_id(cm_id);
-	else
-		WRITE_ONCE(dev->trunk_service_id, service_id);
-	/* rca_trunk_unlisten() may have run before; both have full barriers. */
-	if (READ_ONCE(dev->removing))
-		rca_trunk_unlisten(dev);
-}
-
-/* No peer can open a trunk any more. Called when no id can use @dev. Sleeps. */
-void rca_trunk_unlisten(struct rca_device *dev)
-{
-	struct ib_cm_id *cm_id = xchg(&dev->trunk_service, NULL);
-
-	if (cm_id)
-		ib_destroy_cm_id(cm_id);	/* waits for ib_trunk_handler() */
+	rca_service_listen(dev, ib_trunk_handler);
 }
 
 /* Expects to be called under RCU. */
-static void close_trunk(struct rca_trunk *trunk)
+static void close_trunk(struct rca_trunk *trunk, const char *why)
 {
 	spin_lock(&trunk->lock);
 	if (!trunk->gone) {
 		trunk->closing = true;
-		rca_trunk_because(trunk, "the device is removed");
+		rca_trunk_because(trunk, why);
 		rca_trunk_run(trunk);
 	}
 	spin_unlock(&trunk->lock);
 }
 
-static int set_trunks(const char *val, const struct kernel_param *param)
+static void close_removed(struct rca_trunk *trunk)
 {
-	int ret = param_set_bool(val, param);
-
-	if (!ret && !rca_trunks)
-		rca_trunks_for_parameter(rca_trunk_look);
-	return ret;
+	close_trunk(trunk, "the device is removed");
 }
 
-static const struct kernel_param_ops trunks_ops = {
-	.flags = KERNEL_PARAM_OPS_FL_NOARG,
-	.set = set_trunks,
-	.get = param_get_bool,
-};
-
-module_param_cb(trunks, &trunks_ops, &rca_trunks, 0644);
-MODULE_PARM_DESC(trunks, "tell peers that this host speaks the trunk protocol, and open trunks; default: no");
+static void close_unloaded(struct rca_trunk *trunk)
+{
+	close_trunk(trunk, "the module is unloaded");
+}
 
 /* Was the module of the peer loaded again since it opened what this host has? */
 static bool peer_is_new(const struct rca_trunk *trunk)
@@ -412,11 +367,11 @@ static bool peer_is_new(const struct rca_trunk *trunk)
 	       (trunk->session.number && !rca_hello_is_of(&trunk->hello, trunk->boot_id));
 }
 
-/* Are trunks switched off, and this one is not needed, or is the device being removed? */
+/* Is the module being unloaded, or the device being removed? */
 static bool is_off(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	return (!rca_peers_enabled() && !trunk->users) || READ_ONCE(trunk->dev->removing);
+	return !rca_peers_enabled() || READ_ONCE(trunk->dev->removing);
 }
 
 /* Why has_to_close() says so, if nothing else was noted. */
@@ -425,7 +380,7 @@ static const char *why_closing(const struct rca_trunk *trunk)
 	if (peer_is_new(trunk))
 		return "the peer's module was loaded again";
 	if (is_off(trunk))
-		return "trunks are switched off";
+		return "the module is unloaded, or the device removed";
 	if (rca_watch_is_silent(trunk))
 		return "the peer is silent";
 	if (trunk->unusable)
@@ -482,7 +437,7 @@ static void open_active(struct rca_trunk *trunk)
 {
 	struct rca_trunk_link *link;
 
-	rca_trunk_listen(trunk->dev);
+	rca_open_listen(trunk->dev);
 	link = rca_link_make(trunk, true);
 	if (!link)
 		return;
@@ -659,5 +614,11 @@ out_put:
 /* Ends all trunks of a device. Their work puts the last references of the device. */
 void rca_open_end_device(struct rca_device *dev)
 {
-	rca_trunks_of_port(dev, 0, close_trunk);
+	rca_trunks_of_port(dev, 0, close_removed);
+}
+
+/* Ends all trunks, when no other one can be opened. Their work puts the last references of them. */
+void rca_open_end_all(void)
+{
+	rca_trunks_of_port(NULL, 0, close_unloaded);
 }

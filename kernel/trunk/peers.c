@@ -33,7 +33,7 @@
 #include "lib/testing.h"
 #include "transport/transport.h"
 
-/* Module parameter trunks: see open.c. */
+/* Are trunks opened? From the end of the init of the module to its exit. */
 bool rca_trunks;
 
 /* Unit tests change these. */
@@ -49,9 +49,6 @@ RCA_VISIBLE_IF_KUNIT unsigned int rca_peers_interval_ms = 60000;
 /* Times until a trunk that could not be opened is tried again: doubled each time. */
 #define FIRST_BACKOFF	(1UL * HZ)
 #define LAST_BACKOFF	(300UL * HZ)
-
-/* Bit of a partition key (IBTA volume 1, 10.9.1). */
-#define FULL_MEMBER	0x8000
 
 /* See make_room(). */
 #define MOST_LOOKS	32
@@ -86,7 +83,7 @@ struct peer {
 	struct rcu_head rcu;
 };
 
-/* Module parameter: hellos and trunks are on. Any context. */
+/* The module is neither being loaded nor unloaded. Any context. */
 bool rca_peers_enabled(void)
 {
 	return READ_ONCE(rca_trunks);
@@ -145,29 +142,6 @@ void rca_peers_exit(void)
 		remove(peer);
 	spin_unlock(&peers_lock);
 	rhashtable_destroy(&peers);
-}
-
-/**
- * rca_peer_key() - make the key of the peer of a connection
- * @key: filled in, padding included
- * @device: number of the device
- * @port_num: its port
- * @sgid_attr: local GID
- * @dgid: GID of the peer, which may be unaligned
- * @pkey: partition key of the connection
- *
- * Context: Any context. Pure.
- */
-void rca_peer_key(struct rca_peer_key *key, u32 device, u32 port_num,
-		  const struct ib_gid_attr *sgid_attr, const void *dgid, u16 pkey)
-{
-	memset(key, 0, sizeof(*key));
-	key->sgid = sgid_attr->gid;
-	key->gid_index = sgid_attr->index;
-	memcpy(&key->dgid, dgid, sizeof(key->dgid));
-	key->device = device;
-	key->port_num = port_num;
-	key->pkey = pkey & ~FULL_MEMBER;
 }
 
 static u64 token_for(const struct rca_peer_key *key)
@@ -253,7 +227,7 @@ void rca_peers_fill_hello(const struct rca_peer_key *key, const struct rca_devic
 			  struct rca_hello *hello)
 {
 	*hello = (struct rca_hello) {
-		.service_id = READ_ONCE(dev->trunk_service_id),
+		.service_id = rca_service_id(dev),
 		.ca_guid = dev->ibdev->node_guid,
 		.token = token_for(key),
 		.version = RCA_TRUNK_VERSION,
@@ -271,7 +245,7 @@ void rca_peers_fill_hello(const struct rca_peer_key *key, const struct rca_devic
  *
  * Context: Process context. May sleep.
  * Return: length of the private data; 0: the RTU has none, because the peer was told lately, or
- * trunks are off.
+ * the module is being unloaded.
  */
 u8 rca_peers_tell(const struct rca_peer_key *key, const struct rca_device *dev, u8 *data)
 {
@@ -321,7 +295,7 @@ static void keep_hello(const struct rca_peer_key *key, const struct rca_hello *h
  * @len: its length
  *
  * Context: Process context, callback of a transport. Does not sleep.
- * Return: whether they are a hello; false: also while trunks are off.
+ * Return: whether they are a hello; false also while the module is being unloaded.
  */
 bool rca_peers_hear(const struct rca_peer_key *key, const void *data, size_t len)
 {
@@ -342,15 +316,14 @@ bool rca_peers_hear(const struct rca_peer_key *key, const void *data, size_t len
  *
  * Context: Process context, callback of ib_cm. Does not sleep.
  * Return: whether it has the token that it was told, and speaks a version that this host speaks.
- * Also while trunks are switched off.
+ * False while the module is being unloaded.
  */
 bool rca_peers_accept(const struct rca_peer_key *key, const struct rca_trunk_open *open)
 {
-	if (open->token != token_for(key) ||
+	if (!rca_peers_enabled() || open->token != token_for(key) ||
 	    !rca_hello_common_version(&open->hello))
 		return false;
-	if (rca_peers_enabled())
-		keep_hello(key, &open->hello);
+	keep_hello(key, &open->hello);
 	return true;
 }
 

@@ -7,6 +7,7 @@
 #include "trunk/trunk.h"
 
 #include <linux/errno.h>
+#include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <rdma/ib_cm.h>
@@ -256,6 +257,7 @@ static void trunk_numbers(const void *lower, struct rca_tp_numbers *out)
 }
 
 const struct rca_tp_ops rca_tp_trunk = {
+	.owner = THIS_MODULE,
 	.name = "trunk",
 	.long_private = true,
 	.reliable = true,

@@ -7,10 +7,12 @@
  */
 #include "trunk/trunk.h"
 
+#include <linux/atomic.h>
 #include <linux/jhash.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <linux/wait_bit.h>
 #include <rdma/ib_cache.h>
 
 #include "lib/trace.h"
@@ -32,14 +34,14 @@ static const struct rhashtable_params trunks_params = {
 	.automatic_shrinking = true,
 };
 
-/* Set by rca_trunks_init(). */
+/* Set by rca_trunk_table_init(). */
 const struct rca_trunk_upcalls *rca_trunk_upcalls;
 
 static struct rhashtable trunks;
 static DEFINE_SPINLOCK(trunks_lock);
 
-/* Number of trunks (lock: trunks_lock; also read without). */
-unsigned int rca_trunk_count;
+/* Trunks whose memory is in use: the exit of the module waits until there is none. */
+static atomic_t in_memory;
 static work_func_t trunk_work;	/* the work of each trunk */
 static struct workqueue_struct *trunk_wq;
 static bool ready;		/* the table exists (lock: that of the module's parameters) */
@@ -53,7 +55,7 @@ static void set_ready(bool is_ready)
 }
 
 /* Module init. @work is the work of each trunk. Returns 0 or a negative errno. */
-int __init rca_trunks_init(const struct rca_trunk_upcalls *upcalls, work_func_t work)
+int __init rca_trunk_table_init(const struct rca_trunk_upcalls *upcalls, work_func_t work)
 {
 	int ret;
 
@@ -69,8 +71,14 @@ int __init rca_trunks_init(const struct rca_trunk_upcalls *upcalls, work_func_t 
 	return ret;
 }
 
-/* Module exit, when all devices are gone, and so all trunks. */
-void rca_trunks_exit(void)
+/* Module exit: waits until all trunks are gone, which have to be closed already. */
+void rca_trunk_table_wait(void)
+{
+	wait_var_event(&in_memory, !atomic_read(&in_memory));	/* pairs with rca_trunk_put() */
+}
+
+/* Module exit, or after a failed init, when there is no trunk. */
+void rca_trunk_table_exit(void)
 {
 	set_ready(false);
 	destroy_workqueue(trunk_wq);
@@ -101,6 +109,7 @@ static struct rca_trunk *new_trunk(struct rca_device *dev, const struct rca_trun
 	trunk->dev = rca_device_get(dev);	/* put in rca_trunk_put() */
 	rdma_hold_gid_attr(sgid_attr);		/* put in rca_trunk_put() */
 	trunk->sgid_attr = sgid_attr;
+	atomic_inc(&in_memory);		/* until rca_trunk_put() */
 	return trunk;
 }
 
@@ -118,7 +127,6 @@ static struct rca_trunk *insert(struct rca_trunk *made)
 	if (rhashtable_insert_fast(&trunks, &made->node, trunks_params))
 		return NULL;
 	refcount_inc(&made->ref);	/* of the table: put in rca_trunk_drop() */
-	WRITE_ONCE(rca_trunk_count, rca_trunk_count + 1);
 	return made;
 }
 
@@ -212,6 +220,8 @@ void rca_trunk_put(struct rca_trunk *trunk)
 	rca_device_put(trunk->dev);
 	kfree(trunk->frames);
 	kfree_rcu(trunk, rcu);
+	if (atomic_dec_and_test(&in_memory))
+		wake_up_var(&in_memory);
 }
 
 /**
@@ -265,15 +275,14 @@ void rca_open_again(struct rca_trunk *trunk)
  * rca_trunk_unuse() - a connection of a trunk has ended
  * @trunk: the trunk, to which the caller has a reference
  *
- * If it was the last user, the trunk leaves the table without a link, and closes when trunks are
- * switched off.
+ * If it was the last user, the trunk leaves the table without a link.
  *
  * Context: Process context. Does not sleep. Expects @trunk->lock to be held.
  */
 void rca_trunk_unuse(struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	if (!--trunk->users && (!trunk->link || !rca_peers_enabled()))
+	if (!--trunk->users && !trunk->link)
 		rca_trunk_run(trunk);
 }
 
@@ -297,7 +306,6 @@ bool rca_trunk_drop(struct rca_trunk *trunk)
 		return false;
 	spin_lock(&trunks_lock);
 	rhashtable_remove_fast(&trunks, &trunk->node, trunks_params);
-	WRITE_ONCE(rca_trunk_count, rca_trunk_count - 1);
 	spin_unlock(&trunks_lock);
 	rca_trunk_put(trunk);	/* got in insert() */
 	return true;
@@ -405,7 +413,7 @@ bool rca_trunk_describe(const struct rca_peer_key *key, struct rca_trunk_info *i
 /* Counts something for the port of a trunk. Any context. */
 void rca_trunk_count_one(const struct rca_trunk *trunk, enum rca_trunk_stat stat)
 {
-	rca_stats_trunk(rca_device_stats(trunk->dev, trunk->key.peer.port_num), stat);
+	rca_stats_trunk(trunk->dev, trunk->key.peer.port_num, stat);
 }
 
 static void trace(const struct rca_trunk *trunk, u32 session, const char *what, const char *why)

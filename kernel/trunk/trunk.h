@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Trunks: what the folders above use. */
+/* Trunks: what the files of this module use. */
 #ifndef RCA_TRUNK_TRUNK_H
 #define RCA_TRUNK_TRUNK_H
 
@@ -31,27 +31,6 @@ struct rca_trunk_link;
 /* Which peers run this module, and what they have told about themselves. */
 
 /**
- * struct rca_peer_key - a pair of ports between which a trunk may be; padding is zero
- * @sgid: local GID
- * @dgid: GID of the peer
- * @device: &rca_device.serial, which is never reused
- * @port_num: port of the device
- * @gid_index: index of @sgid in the table of the port, as RoCE versions and network namespaces may
- *             have the same GID
- * @pkey: partition, without the membership bit
- * @pad: zero
- */
-struct rca_peer_key {
-	union ib_gid sgid;
-	union ib_gid dgid;
-	u32 device;
-	u32 port_num;
-	u16 gid_index;
-	u16 pkey;
-	u8 pad[4];
-};
-
-/**
  * struct rca_peer_info - a peer, for tools
  * @key: the peer
  * @told: number of hellos that were sent to it
@@ -71,8 +50,6 @@ struct rca_peer_info {
 	struct rca_hello hello;
 };
 
-void rca_peer_key(struct rca_peer_key *key, u32 device, u32 port_num,
-		  const struct ib_gid_attr *sgid_attr, const void *dgid, u16 pkey);
 bool rca_peers_enabled(void);
 const u8 *rca_peers_boot_id(void);
 void rca_peers_fill_hello(const struct rca_peer_key *key, const struct rca_device *dev,
@@ -89,6 +66,13 @@ bool rca_peers_next(struct rhashtable_iter *iter, struct rca_peer_info *info);
 extern bool rca_trunks;
 int rca_peers_init(void);
 void rca_peers_exit(void);
+
+/* The service ID of each device, by which peers ask for trunks. */
+
+__be64 rca_service_id(const struct rca_device *dev);
+void rca_service_listen(struct rca_device *dev, ib_cm_handler handler);
+void rca_service_unlisten(struct rca_device *dev);
+void rca_service_exit(void);
 
 /* Trunks: the table of those that there are. */
 
@@ -146,7 +130,7 @@ enum rca_place {
  * @has_place: which of them (lock: places_lock); only @work changes it from and to none
  * @up: the peer has sent a frame on @link: connections may be requested
  * @gone: it is not in the table any more, and gets no link
- * @closing: its device is being removed, or trunks were switched off
+ * @closing: its device is being removed, or the module is being unloaded
  * @port_changed: its port has to be looked at
  * @state_changed: likewise, and if it is up, the peer has to be asked whether it is there
  * @unusable: its GID or its partition does not exist any more
@@ -253,17 +237,11 @@ struct rca_trunk_info {
 };
 
 extern const struct rca_trunk_upcalls *rca_trunk_upcalls;
-extern unsigned int rca_trunk_count;
-
-/* Are trunks on, or are there some that have connections, although they are off? Any context. */
-static inline bool rca_trunks_used(void)
-{
-	return READ_ONCE(rca_trunks) || READ_ONCE(rca_trunk_count);
-}
 
 /* trunk.c */
-int rca_trunks_init(const struct rca_trunk_upcalls *upcalls, work_func_t work);
-void rca_trunks_exit(void);
+int rca_trunk_table_init(const struct rca_trunk_upcalls *upcalls, work_func_t work);
+void rca_trunk_table_wait(void);
+void rca_trunk_table_exit(void);
 struct rca_trunk *rca_trunk_make(struct rca_device *dev, const struct rca_trunk_key *key,
 				 const struct ib_gid_attr *sgid_attr);
 struct rca_trunk *rca_trunk_find(const struct rca_trunk_key *key);
@@ -638,14 +616,14 @@ unsigned long rca_watch_delay(struct rca_trunk *trunk);
 /* open.c */
 void rca_open_work(struct work_struct *work);
 void rca_open_end_device(struct rca_device *dev);
+void rca_open_end_all(void);
 
 /* open.c */
 void rca_open_requested(struct rca_device *dev, const struct rca_tp_request *req,
 			const struct ib_gid_attr *sgid_attr);
 void rca_open_port_changed(struct rca_device *dev, u32 port, bool state);
 void rca_open_heard(const struct rca_peer_key *key, const void *data, size_t len);
-void rca_trunk_listen(struct rca_device *dev);
-void rca_trunk_unlisten(struct rca_device *dev);
+void rca_open_listen(struct rca_device *dev);
 
 /* The transport over trunks. */
 

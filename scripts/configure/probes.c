@@ -291,3 +291,18 @@ static int probe(struct ib_sa_client *sa, struct ib_device *dev, struct sa_servi
 
 #ifdef RCA_BEFORE_SERVICE_REC_GET
 #endif
+
+/*
+ * The namespace of exported symbols is a string. Both forms of the macros take a string, but the
+ * older one makes another one of it: with this __stringify() only names that are tags compile.
+ */
+#ifdef RCA_PROBE_NAMESPACE_STRING
+#undef __stringify
+#define __stringify(name) TAG_##name
+#define TAG_import_ns "import_ns"
+MODULE_IMPORT_NS("RDMA_CM_ALT");
+#endif
+
+#ifdef RCA_BEFORE_NAMESPACE_STRING
+MODULE_IMPORT_NS(RDMA_CM_ALT);
+#endif

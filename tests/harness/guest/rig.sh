@@ -9,6 +9,7 @@
 # Directory of the modules: build/module/GUEST, or where scripts/build-module -o put them for this
 # run.
 RIG_MODULE=$RCA_MODULES/rdma_cm_alt.ko
+RIG_TRUNK_MODULE=$RCA_MODULES/rdma_cm_alt_trunk.ko
 
 # rig_modules: load the modules of the devices and of the stock stack; rxe requests the generic
 # crc32.
@@ -57,20 +58,42 @@ rig_load() {
 	insmod "$RIG_MODULE" "$@"
 }
 
-# rig_unload: unload our module.
+# rig_unload: unload our module, and that of trunks.
 rig_unload() {
+	rig_unload_trunks || return
 	[ ! -e /sys/module/rdma_cm_alt ] || rmmod rdma_cm_alt
 }
 
-# rig_trunks N COMMAND...: run a command while the parameter trunks of the module is N. 0 is for suites
-# that drop or count messages of ib_cm, depend on its timers, or compare with its limits.
+# rig_load_trunks [PARAMETER=VALUE...]: load the module of trunks, which switches them on.
+rig_load_trunks() {
+	[ -e /sys/module/rdma_cm_alt_trunk ] || insmod "$RIG_TRUNK_MODULE" "$@"
+}
+
+# rig_unload_trunks: unload it, as soon as no connection of a program that has ended is over one.
+rig_unload_trunks() {
+	local tries=600
+	[ -e /sys/module/rdma_cm_alt_trunk ] || return 0
+	until rmmod rdma_cm_alt_trunk 2>/dev/null; do
+		[ $((tries -= 1)) -gt 0 ] || { rmmod rdma_cm_alt_trunk; return; }
+		sleep 0.05
+	done
+}
+
+# rig_trunks N COMMAND...: run a command while trunks are on (1) or off (0). 0 is for suites that drop
+# or count messages of ib_cm, depend on its timers, or compare with its limits.
 rig_trunks() {
-	local rig_switch=/sys/module/rdma_cm_alt/parameters/trunks rig_before rig_status
-	rig_before=$(cat "$rig_switch") && echo "$1" >"$rig_switch" || return
+	local rig_before=0 rig_status
+	[ ! -e /sys/module/rdma_cm_alt_trunk ] || rig_before=1
+	rig_switch_trunks "$1" || return
 	"${@:2}"
 	rig_status=$?
-	echo "$rig_before" >"$rig_switch"
+	rig_switch_trunks "$rig_before" || rig_status=1
 	return "$rig_status"
+}
+
+# rig_switch_trunks N: switch trunks on (1) or off (0).
+rig_switch_trunks() {
+	if [ "$1" = 1 ]; then rig_load_trunks; else rig_unload_trunks; fi
 }
 
 # rig_namespaces_gone: wait until ib_core, too, has released the network namespaces that were

@@ -15,7 +15,6 @@
 #include "fake/kept.h"
 #include "lib/testing.h"
 #include "log/log.h"
-#include "trunk/trunk.h"
 
 static const int attrs[] = {
 	RDMA_CM_ALT_NL_A_COMM_ID, RDMA_CM_ALT_NL_A_REMOTE_COMM_ID, RDMA_CM_ALT_NL_A_SESSION,
@@ -113,20 +112,6 @@ static void transport_without_numbers(struct kunit *test)
 	id->tp = tp;
 }
 
-static void connection_over_a_trunk(struct kunit *test)
-{
-	struct rca_trunk_conn *conn = kunit_kzalloc(test, sizeof(*conn), GFP_KERNEL);
-	struct rca_tp_numbers numbers = {};
-
-	KUNIT_ASSERT_NOT_NULL(test, conn);
-	conn->session = 7;
-	conn->number = 9;
-	rca_tp_trunk.numbers(conn, &numbers);
-	KUNIT_EXPECT_EQ(test, numbers.session, 7);
-	KUNIT_EXPECT_EQ(test, numbers.number, 9);
-	KUNIT_EXPECT_EQ(test, numbers.comm_id, 0);
-}
-
 /* The record of a failure has them, too. */
 static void failure_has_them(struct kunit *test)
 {
@@ -182,7 +167,6 @@ static struct kunit_case numbers_cases[] = {
 	KUNIT_CASE(message_is_full),
 	KUNIT_CASE(id_has_those_of_its_connection),
 	KUNIT_CASE(transport_without_numbers),
-	KUNIT_CASE(connection_over_a_trunk),
 	KUNIT_CASE(failure_has_them),
 	KUNIT_CASE(request_has_those_of_the_new_id),
 	{}

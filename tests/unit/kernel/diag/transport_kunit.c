@@ -12,7 +12,6 @@
 #include "diag/diag.h"
 #include "fake/fake_suite.h"
 #include "lib/testing.h"
-#include "trunk/trunk.h"
 
 /* Enough for all attributes. */
 #define WHOLE SIZE_MAX
@@ -57,13 +56,13 @@ static void expect(struct kunit *test, struct rca_id *id, const char *transport,
 /* Requests a connection; whether trunks are on, and whether its path is known. */
 static void request(struct kunit *test, struct rca_id *id, bool on, bool known)
 {
+	const struct rca_trunk_ops *former = fake_trunks(on ? &fake_trunk_ops : NULL);
 	struct rca_tp_conn conn = { .qp_num = 42 };
 
-	rca_trunks = on;
 	id->sgid_attr = known ? &local_gid : NULL;
 	id->setup->path.mtu = IB_MTU_1024;
 	KUNIT_EXPECT_EQ(test, rca_connect(id, &conn), 0);
-	rca_trunks = false;
+	fake_trunks(former);
 	id->sgid_attr = NULL;
 }
 
@@ -120,7 +119,7 @@ static void connection_over_a_trunk(struct kunit *test)
 	struct rca_id *id = fake_child(test, test->priv);
 	const struct rca_tp_ops *tp = id->tp;
 
-	id->tp = &rca_tp_trunk;
+	id->tp = fake_trunk_ops.tp;
 	expect(test, id, "trunk", NULL);
 	id->tp = tp;
 }

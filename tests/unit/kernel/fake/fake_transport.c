@@ -12,7 +12,6 @@
 #include "event/queue.h"
 #include "fake/fake_transport.h"
 #include "lib/testing.h"
-#include "trunk/trunk.h"
 
 /* Tests of one suite run one after the other. */
 static struct fake *the_fake;
@@ -261,6 +260,58 @@ void fake_set_tp(struct fake *fake, const struct rca_tp_ops *tp)
 		id->tp = tp;
 }
 
+static void *no_lower(const struct rca_peer_key *key, void *owner)
+{
+	return NULL;
+}
+
+static u8 tell_nothing(struct rca_device *dev, const struct rca_peer_key *key, u8 *data)
+{
+	return 0;
+}
+
+static bool hear_nothing(const struct rca_peer_key *key, const void *data, size_t len)
+{
+	return false;
+}
+
+static void ignore_request(struct rca_device *dev, const struct rca_tp_request *req,
+			   const struct ib_gid_attr *sgid_attr)
+{
+}
+
+static void ignore_removal(struct rca_device *dev)
+{
+}
+
+static void ignore_change(struct rca_device *dev, u32 port, bool state)
+{
+}
+
+static const struct rca_tp_ops trunk_transport = { .name = "trunk" };
+
+/* A module of trunks that never has one. */
+const struct rca_trunk_ops fake_trunk_ops = {
+	.tp = &trunk_transport,
+	.create = no_lower,
+	.tell = tell_nothing,
+	.heard = hear_nothing,
+	.requested = ignore_request,
+	.device_removed = ignore_removal,
+	.port_changed = ignore_change,
+};
+
+/* Replaces the module of trunks, as if it had been unloaded. @ops: NULL: by none. Returns the former. */
+const struct rca_trunk_ops *fake_trunks(const struct rca_trunk_ops *ops)
+{
+	const struct rca_trunk_ops *former = rcu_access_pointer(rca_trunk_ops);
+
+	rca_trunks_unregister();
+	if (ops)
+		rca_trunks_register(ops);
+	return former;
+}
+
 /* Ends the fixture as the close of its files would. Sleeps. */
 void fake_destroy(struct fake *fake)
 {
@@ -271,7 +322,7 @@ void fake_destroy(struct fake *fake)
 	rca_ctx_shutdown(fake->ctx);
 	fake->dev.removing = true;
 	rca_teardown_device(&fake->dev);	/* ends lingering ids */
-	rca_peers_forget_device(fake->dev.serial);
+	rca_trunks_device_removed(&fake->dev);
 	rca_ctx_put(fake->ctx);
 	fake->queue = NULL;
 	the_fake = NULL;

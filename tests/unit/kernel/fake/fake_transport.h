@@ -116,6 +116,8 @@ struct fake {
 
 struct fake *fake_create(struct kunit *test);
 void fake_destroy(struct fake *fake);
+extern const struct rca_trunk_ops fake_trunk_ops;
+const struct rca_trunk_ops *fake_trunks(const struct rca_trunk_ops *ops);
 void fake_set_tp(struct fake *fake, const struct rca_tp_ops *tp);
 struct rca_id *fake_active_id(struct kunit *test, struct fake *fake, u64 cookie);
 struct rca_id *fake_child(struct kunit *test, struct fake *fake);

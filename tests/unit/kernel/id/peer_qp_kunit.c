@@ -14,7 +14,6 @@
 #include "fake/race.h"
 #include "id/id.h"
 #include "lib/testing.h"
-#include "trunk/trunk.h"
 
 #define OTHER_GUID	cpu_to_be64(1)
 #define OTHER_QP	78
@@ -79,17 +78,17 @@ static void no_index_without_trunks(struct kunit *test)
 	struct rca_id *id = fake_child(test, test->priv);
 	struct rca_id *other = fake_child(test, test->priv);
 
-	rca_trunks = false;
+	fake_trunks(NULL);
 	KUNIT_EXPECT_TRUE(test, claim(id));
 	KUNIT_EXPECT_FALSE(test, id->peer_qp.listed);
-	/* An entry is released also after trunks were switched off. */
-	rca_trunks = true;
+	/* An entry is released also after their module was unloaded. */
+	fake_trunks(&fake_trunk_ops);
 	KUNIT_EXPECT_TRUE(test, claim(id));
-	rca_trunks = false;
+	fake_trunks(NULL);
 	KUNIT_EXPECT_TRUE(test, claim(other));
 	fake_expect_state(test, id, RCA_ST_REQ_RCVD);
 	KUNIT_EXPECT_EQ(test, destroy(id), 0u);
-	rca_trunks = true;
+	fake_trunks(&fake_trunk_ops);
 	KUNIT_EXPECT_TRUE(test, claim(other));
 	KUNIT_EXPECT_TRUE(test, other->peer_qp.listed);
 }
@@ -385,6 +384,8 @@ static void id_that_is_freed_while_it_is_found(struct kunit *test)
 	}
 }
 
+static const struct rca_trunk_ops *former_trunks;
+
 static int begin(struct kunit *test)
 {
 	int ret = fake_suite_init(test);
@@ -393,13 +394,13 @@ static int begin(struct kunit *test)
 	ops = *fake->dev.tp;
 	ops.finds_stale = false;
 	fake_set_tp(fake, &ops);
-	rca_trunks = true;
+	former_trunks = fake_trunks(&fake_trunk_ops);
 	return ret;
 }
 
 static void end(struct kunit *test)
 {
-	rca_trunks = false;
+	fake_trunks(former_trunks);
 	fake_suite_exit(test);
 }
 

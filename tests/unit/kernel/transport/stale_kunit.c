@@ -14,10 +14,10 @@
 
 #include "cm/cm.h"
 #include "fake/device_bench.h"
+#include "fake/fake_transport.h"
 #include "id/id.h"
 #include "lib/testing.h"
 #include "transport/transport.h"
-#include "trunk/trunk.h"
 
 /* The operations of the device, and a copy of them. */
 static const struct rca_tp_ops *ib_ops;
@@ -145,17 +145,17 @@ static void reply_names_the_qp_of_another_connection(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, old_client->lower);
 }
 
+static const struct rca_trunk_ops *former_trunks;
+
 static int begin(struct kunit *test)
 {
-	rca_trunks = true;
-	rca_peers_max = 0;	/* no hellos, so that no connection is over a trunk */
+	former_trunks = fake_trunks(&fake_trunk_ops);
 	return device_bench_init(test);
 }
 
 static void end(struct kunit *test)
 {
-	rca_trunks = false;
-	rca_peers_max = 65536;
+	fake_trunks(former_trunks);
 	device_bench_exit(test);
 	if (the_dev)
 		the_dev->tp = ib_ops;

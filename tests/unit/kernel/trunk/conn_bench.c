@@ -111,7 +111,6 @@ int conn_bench_init(struct kunit *test)
 	int ret;
 
 	conn_bench = NULL;
-	rca_trunks = true;
 	ret = device_bench_init(test);
 	if (ret)
 		return ret;
@@ -168,7 +167,6 @@ void conn_bench_exit(struct kunit *test)
 		end_trunk(test);
 	if (conn_bench && conn_bench->module)
 		rca_tp_trunk_init(conn_bench->module);
-	rca_trunks = false;
 	device_bench_exit(test);
 }
 

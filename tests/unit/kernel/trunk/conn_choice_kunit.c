@@ -14,6 +14,7 @@
 #include "cm/cm.h"
 #include "fake/addresses.h"
 #include "fake/device_bench.h"
+#include "fake/fake_transport.h"
 #include "lib/testing.h"
 #include "lib/wire.h"
 #include "transport/transport.h"
@@ -116,14 +117,15 @@ static void lose(void)
 static void request_is_as_long_as_its_transport_allows(struct kunit *test)
 {
 	struct rca_id *id = routed(test, RDMA_CM_ALT_TRUNK_AUTO);
+	const struct rca_trunk_ops *trunks;
 
 	conn_bench->trunk->up = false;
 	KUNIT_EXPECT_EQ(test, try_connect(test, id, SHORT + 1), -EINVAL);
 	conn_bench->trunk->up = true;
 	KUNIT_EXPECT_EQ(test, try_connect(test, id, RCA_WIRE_USER_MAX + 1), -EINVAL);
-	rca_trunks = false;
+	trunks = fake_trunks(NULL);
 	KUNIT_EXPECT_EQ(test, try_connect(test, id, RCA_WIRE_USER_MAX), -EINVAL);
-	rca_trunks = true;
+	fake_trunks(trunks);
 	KUNIT_ASSERT_EQ(test, try_connect(test, id, RCA_WIRE_USER_MAX), 0);
 	KUNIT_EXPECT_PTR_EQ(test, id->tp, &rca_tp_trunk);
 	expect_request(test, RCA_WIRE_USER_MAX);
@@ -142,13 +144,14 @@ static void short_request_uses_what_there_is(struct kunit *test)
 static void trunk_is_required(struct kunit *test)
 {
 	struct rca_id *id = routed(test, RDMA_CM_ALT_TRUNK_REQUIRE);
+	const struct rca_trunk_ops *trunks;
 
 	conn_bench->trunk->up = false;
 	KUNIT_EXPECT_EQ(test, try_connect(test, id, 0), -EOPNOTSUPP);
 	KUNIT_EXPECT_EQ(test, try_connect(test, id, RCA_WIRE_USER_MAX), -EOPNOTSUPP);
-	rca_trunks = false;
+	trunks = fake_trunks(NULL);
 	KUNIT_EXPECT_EQ(test, try_connect(test, id, 0), -EOPNOTSUPP);
-	rca_trunks = true;
+	fake_trunks(trunks);
 	conn_bench->trunk->up = true;
 	KUNIT_ASSERT_EQ(test, try_connect(test, id, 4), 0);
 	expect_request(test, 4);
@@ -208,7 +211,7 @@ static void expect_its_answer(struct kunit *test, struct rca_id *id)
 	receive(test, id, RCA_RECORD_REJ, IB_CM_REJ_INVALID_SERVICE_ID);
 	rig_expect_event(test, DEVICE_CLIENT, RDMA_CM_ALT_EVENT_REJECTED,
 			 IB_CM_REJ_INVALID_SERVICE_ID);
-	KUNIT_EXPECT_PTR_EQ(test, id->tp, &rca_tp_trunk);
+	KUNIT_EXPECT_EQ(test, (int)id->no_trunk, (int)RCA_NO_TRUNK_NONE);
 }
 
 static void peer_has_no_listener_for_a_long_request(struct kunit *test)

@@ -522,6 +522,20 @@ static void ack_timeout_is_as_ibta_says(struct kunit *test)
 	}
 }
 
+static void messages_name_its_number(struct kunit *test)
+{
+	struct rca_trunk_conn *conn = kunit_kzalloc(test, sizeof(*conn), GFP_KERNEL);
+	struct rca_tp_numbers numbers = {};
+
+	KUNIT_ASSERT_NOT_NULL(test, conn);
+	conn->session = 7;
+	conn->number = 9;
+	rca_tp_trunk.numbers(conn, &numbers);
+	KUNIT_EXPECT_EQ(test, numbers.session, 7);
+	KUNIT_EXPECT_EQ(test, numbers.number, 9);
+	KUNIT_EXPECT_EQ(test, numbers.comm_id, 0);
+}
+
 static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(each_record_in_each_state),
 	KUNIT_CASE(records_of_unknown_connections),
@@ -538,6 +552,7 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(qp_attributes_in_each_state),
 	KUNIT_CASE(qp_attributes_of_the_active_side),
 	KUNIT_CASE(ack_timeout_is_as_ibta_says),
+	KUNIT_CASE(messages_name_its_number),
 	{}
 };
 

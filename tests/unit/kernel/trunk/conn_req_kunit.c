@@ -224,7 +224,7 @@ static void refusals_are_lost(struct kunit *test)
 }
 
 /* The peer shall use ib_cm, as this host would. */
-static void trunks_are_switched_off(struct kunit *test)
+static void module_is_being_unloaded(struct kunit *test)
 {
 	rca_trunks = false;
 	KUNIT_EXPECT_EQ(test, request(1), 0);
@@ -245,7 +245,7 @@ static struct kunit_case conn_req_cases[] = {
 	KUNIT_CASE(peer_takes_no_refusals),
 	KUNIT_CASE(peer_takes_no_rejects),
 	KUNIT_CASE(refusals_are_lost),
-	KUNIT_CASE(trunks_are_switched_off),
+	KUNIT_CASE(module_is_being_unloaded),
 	{}
 };
 

@@ -159,18 +159,6 @@ static void id_without_a_gid(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, heard(test, &info), 0u);
 }
 
-static int begin(struct kunit *test)
-{
-	rca_trunks = true;
-	return fake_suite_init(test);
-}
-
-static void end(struct kunit *test)
-{
-	rca_trunks = false;
-	fake_suite_exit(test);
-}
-
 static struct kunit_case hello_cases[] = {
 	KUNIT_CASE(first_rtus_have_a_hello),
 	KUNIT_CASE(path_of_another_host_has_no_hello),
@@ -183,8 +171,8 @@ static struct kunit_case hello_cases[] = {
 
 static struct kunit_suite hello_suite = {
 	.name = "rdma_cm_alt_hello",
-	.init = begin,
-	.exit = end,
+	.init = fake_suite_init,
+	.exit = fake_suite_exit,
 	.test_cases = hello_cases,
 };
 

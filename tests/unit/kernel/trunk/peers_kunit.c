@@ -189,7 +189,7 @@ static void other_private_data_is_none(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, list(DEVICE, &info), 0u);
 }
 
-static void switched_off(struct kunit *test)
+static void being_unloaded(struct kunit *test)
 {
 	struct rca_peer_info info;
 
@@ -295,9 +295,9 @@ static void trunk_is_refused(struct kunit *test)
 	open.hello.oldest = RCA_TRUNK_VERSION + 1;
 	KUNIT_EXPECT_FALSE(test, rca_peers_accept(&key, &open));
 	open.hello.oldest = RCA_TRUNK_OLDEST;
-	/* Connections that exist may need a link. */
+	/* The module is being unloaded. */
 	rca_trunks = false;
-	KUNIT_EXPECT_TRUE(test, rca_peers_accept(&key, &open));
+	KUNIT_EXPECT_FALSE(test, rca_peers_accept(&key, &open));
 	rca_trunks = true;
 	KUNIT_ASSERT_EQ(test, list(DEVICE, &info), 1u);
 	KUNIT_EXPECT_FALSE(test, info.heard);
@@ -380,15 +380,9 @@ static void failed_trunk_is_tried_again_later(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, may_open(&hello));
 }
 
-static int switch_on(struct kunit *test)
-{
-	rca_trunks = true;
-	return 0;
-}
-
 static void forget(struct kunit *test)
 {
-	rca_trunks = false;
+	rca_trunks = true;
 	rca_peers_interval_ms = 60000;
 	rca_peers_forget_device(DEVICE);
 	rca_peers_forget_device(OTHER_DEVICE);
@@ -402,7 +396,7 @@ static struct kunit_case peers_cases[] = {
 	KUNIT_CASE(limited_members_are_the_same_peer),
 	KUNIT_CASE(last_hello_is_kept),
 	KUNIT_CASE(other_private_data_is_none),
-	KUNIT_CASE(switched_off),
+	KUNIT_CASE(being_unloaded),
 	KUNIT_CASE(peers_of_a_device_end_with_it),
 	KUNIT_CASE(peers_in_use_stay),
 	KUNIT_CASE(some_peers_in_use_go_at_a_time),
@@ -415,7 +409,6 @@ static struct kunit_case peers_cases[] = {
 
 static struct kunit_suite peers_suite = {
 	.name = "rdma_cm_alt_peers",
-	.init = switch_on,
 	.exit = forget,
 	.test_cases = peers_cases,
 };

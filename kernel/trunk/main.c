@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Init and exit of the module of trunks, and what the engine calls.
+ *
+ * Locking: none.
+ */
+#include "trunk/trunk.h"
+
+#include <linux/build_bug.h>
+#include <linux/module.h>
+#include <linux/string.h>
+
+#include "transport/transport.h"
+
+static_assert(RCA_HELLO_LEN <= RCA_RTU_DATA_MAX);
+static_assert(sizeof_field(struct rca_trunk_peer, boot_id) == RCA_BOOT_ID_LEN);
+
+static void *create(const struct rca_peer_key *key, void *owner)
+{
+	return rca_conn_create(key, owner);
+}
+
+static u8 tell(struct rca_device *dev, const struct rca_peer_key *key, u8 *data)
+{
+	rca_open_listen(dev);
+	return rca_peers_tell(key, dev, data);
+}
+
+static bool heard(const struct rca_peer_key *key, const void *data, size_t len)
+{
+	bool is_hello = rca_peers_hear(key, data, len);
+
+	rca_open_heard(key, data, len);
+	return is_hello;
+}
+
+static void device_removed(struct rca_device *dev)
+{
+	rca_service_unlisten(dev);	/* no new trunks from here on */
+	rca_open_end_device(dev);
+	rca_peers_forget_device(dev->serial);
+}
+
+static void set_hello(struct rca_trunk_peer *peer, const struct rca_hello *hello)
+{
+	peer->version = hello->version;
+	peer->common = rca_hello_common_version(hello);
+	peer->features = hello->features;
+	peer->ca_guid = hello->ca_guid;
+	memcpy(peer->boot_id, hello->boot_id, sizeof(peer->boot_id));
+}
+
+static bool peers_next(struct rhashtable_iter *iter, struct rca_trunk_peer *peer)
+{
+	struct rca_trunk_info trunk;
+	struct rca_peer_info info;
+
+	if (!rca_peers_next(iter, &info))
+		return false;
+	*peer = (struct rca_trunk_peer) {
+		.key = info.key,
+		.told = info.told,
+		.failures = info.failures,
+		.retry_ms = info.retry_ms,
+		.heard = info.heard,
+		.heard_s = info.heard_s,
+	};
+	if (info.heard)
+		set_hello(peer, &info.hello);
+	if (rca_trunk_describe(&info.key, &trunk)) {
+		peer->state = trunk.up ? "open" : trunk.linked ? "opening" : "idle";
+		peer->sent = trunk.sent;
+		peer->received = trunk.received;
+	}
+	return true;
+}
+
+static const struct rca_trunk_ops ops = {
+	.tp = &rca_tp_trunk,
+	.create = create,
+	.tell = tell,
+	.heard = heard,
+	.requested = rca_open_requested,
+	.device_removed = device_removed,
+	.port_changed = rca_open_port_changed,
+	.peers_walk = rca_peers_walk,
+	.peers_next = peers_next,
+};
+
+static int __init trunk_init(void)
+{
+	int ret;
+
+	rca_tp_trunk_init(rca_trunks_upcalls());
+	ret = rca_peers_init();
+	if (ret)
+		return ret;
+	ret = rca_links_init();
+	if (ret)
+		goto err_peers;
+	ret = rca_trunk_table_init(&rca_tp_trunk_upcalls, rca_open_work);
+	if (ret)
+		goto err_links;
+	WRITE_ONCE(rca_trunks, true);
+	rca_trunks_register(&ops);
+	return 0;
+
+err_links:
+	rca_links_exit();
+err_peers:
+	rca_peers_exit();
+	return ret;
+}
+
+/*
+ * No lower cm_id with an owner is over a trunk: each has a reference of the module. Trunks are
+ * closed as when their device is removed.
+ */
+static void __exit trunk_exit(void)
+{
+	rca_trunks_unregister();
+	WRITE_ONCE(rca_trunks, false);
+	rca_service_exit();		/* no new trunks from here on */
+	rca_open_end_all();
+	rca_trunk_table_wait();
+	rca_trunk_table_exit();
+	rca_links_exit();
+	rca_peers_exit();
+}
+
+module_init(trunk_init);
+module_exit(trunk_exit);

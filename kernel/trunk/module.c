@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * What modinfo tells about the module of trunks. It is apart from main.c so that its lower layers
+ * link into a module without the upper ones.
+ *
+ * Locking: none.
+ */
+#include <linux/module.h>
+
+#include "lib/compat.h"
+
+MODULE_DESCRIPTION("Trunks of rdma_cm_alt: connection managers exchange messages over a QP of their own");
+MODULE_AUTHOR("The rdma_cm_alt authors");
+MODULE_LICENSE("Dual BSD/GPL");
+RCA_IMPORT();

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * The service ID of each device, by which peers ask for trunks. A device gets one when it is first
+ * needed.
+ *
+ * Locking: xa_lock of services; they are found under RCU.
+ */
+#include "trunk/trunk.h"
+
+#include <linux/err.h>
+#include <linux/slab.h>
+#include <linux/xarray.h>
+#include <rdma/ib_cm.h>
+
+#include "transport/transport.h"
+
+/**
+ * struct service - a service ID of a device
+ * @dev: the device (holds a reference)
+ * @cm_id: listens (owned)
+ * @id: the service ID
+ * @rcu: frees it after readers
+ */
+struct service {
+	struct rca_device *dev;
+	struct ib_cm_id *cm_id;
+	__be64 id;
+	struct rcu_head rcu;
+};
+
+/* By &rca_device.serial. */
+static DEFINE_XARRAY(services);
+
+/* Returns the service ID of a device, or 0. Any context. */
+__be64 rca_service_id(const struct rca_device *dev)
+{
+	const struct service *service;
+	__be64 id = 0;
+
+	rcu_read_lock();
+	service = xa_load(&services, dev->serial);
+	if (service)
+		id = service->id;
+	rcu_read_unlock();
+	return id;
+}
+
+static struct ib_cm_id *listen(struct rca_device *dev, ib_cm_handler handler)
+{
+	struct ib_cm_id *cm_id = ib_create_cm_id(dev->ibdev, handler, dev);
+
+	if (IS_ERR(cm_id))
+		return NULL;
+	if (!ib_cm_listen(cm_id, IB_CM_ASSIGN_SERVICE_ID))
+		return cm_id;
+	ib_destroy_cm_id(cm_id);
+	return NULL;
+}
+
+/**
+ * rca_service_listen() - accept trunks on a device
+ * @dev: the device
+ * @handler: called for the requests of peers, with @dev as the context of the cm_id
+ *
+ * Does nothing if it does already, or if ib_cm refuses a service ID: then peers are not told one.
+ *
+ * Context: Process context. Sleeps. The caller has a reference of @dev.
+ */
+void rca_service_listen(struct rca_device *dev, ib_cm_handler handler)
+{
+	struct service *service;
+
+	if (rca_service_id(dev))
+		return;
+	service = kzalloc(sizeof(*service), GFP_KERNEL);
+	if (!service)
+		return;
+	service->cm_id = listen(dev, handler);
+	if (!service->cm_id) {
+		kfree(service);
+		return;
+	}
+	service->id = service->cm_id->service_id;
+	service->dev = rca_device_get(dev);	/* put in end() */
+	if (xa_insert(&services, dev->serial, service, GFP_KERNEL)) {
+		ib_destroy_cm_id(service->cm_id);
+		rca_device_put(dev);
+		kfree(service);
+	}
+	/* rca_service_unlisten() may have run before; both take the lock of the table. */
+	if (READ_ONCE(dev->removing) || !rca_peers_enabled())
+		rca_service_unlisten(dev);
+}
+
+/* Waits for requests that are being handled. */
+static void end(struct service *service)
+{
+	struct rca_device *dev = service->dev;
+	struct ib_cm_id *cm_id = service->cm_id;
+
+	ib_destroy_cm_id(cm_id);
+	kfree_rcu(service, rcu);
+	rca_device_put(dev);
+}
+
+/* No peer can open a trunk any more. Called when no id can use @dev. Sleeps. */
+void rca_service_unlisten(struct rca_device *dev)
+{
+	struct service *service = xa_erase(&services, dev->serial);
+
+	if (service)
+		end(service);
+}
+
+/* Module exit, when trunks are not opened any more. Sleeps. */
+void rca_service_exit(void)
+{
+	struct service *service;
+	unsigned long serial;
+
+	xa_for_each(&services, serial, service) {
+		/* Its device may be being removed. */
+		if (xa_cmpxchg(&services, serial, service, NULL, 0) == service)
+			end(service);
+	}
+}
