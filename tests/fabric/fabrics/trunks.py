@@ -20,17 +20,17 @@ from stacks import OURS, ROOT, Stack
 from unplug import rules, unplug
 
 OWN, PEER = "10.8.0.1", "10.8.0.2"
-PARAMETERS = Path("/sys/module/rdma_cm_alt/parameters")
+PARAMETERS = Path("/sys/module/rdma_cm_alt_trunk/parameters")
 TRACING = Path("/sys/kernel/tracing/events").exists()
 
 port = 8300
-# The parameter of the module, as long as the adapters are there.
-parameter = ExitStack()
+# Without the module of trunks, as long as the adapters are there.
+without = ExitStack()
 
 
 def up() -> None:
     """Set up the adapters, ib1 in a namespace of its own. There are no trunks until a test switches them on."""
-    parameter.enter_context(transport.trunks(False))
+    without.enter_context(transport.trunks(False))
     wait_for("no trunk", lambda: not qps())
     ib.up()
     ib.split({})
@@ -39,7 +39,7 @@ def up() -> None:
 def down() -> None:
     """Remove the adapters."""
     ib.down()
-    parameter.close()
+    without.close()
 
 
 def close_after(seconds: int) -> None:
@@ -49,18 +49,10 @@ def close_after(seconds: int) -> None:
 
 @contextmanager
 def trunks() -> Iterator[None]:
-    """Switch them on for a while. New adapters know no peers."""
-    if any(peer(0, 1)) or any(peer(1, 1)):
-        down()
-        up()
-    (PARAMETERS / "trunks").write_text("1")
-    try:
+    """Switch them on for a while. The module knows no peers when it is loaded, and leaves nothing."""
+    with transport.trunks(True):
         yield
-    finally:
-        (PARAMETERS / "trunks").write_text("0")
-        close_after(60)
-        (PARAMETERS / "trunk_max").write_text("512")
-        wait_for("no trunk", lambda: not qps())
+    same("QPs without the module", qps(), [])
 
 
 def tool(words: str, status: int | None = 0, before: tuple[str, ...] = ()) -> dict | list[dict]:
@@ -122,7 +114,7 @@ def peer(number: int, other: int) -> dict:
 def qps() -> list[str]:
     """The QPs of trunks."""
     shown = json.loads(run("rdma -j resource show qp") or "[]")
-    return [qp for qp in shown if qp.get("comm") == "rdma_cm_alt"]
+    return [qp for qp in shown if qp.get("comm") == transport.NAME]
 
 
 def is_open(number: int, other: int) -> bool:
@@ -196,7 +188,7 @@ def opens(stacks: dict[str, Stack]) -> None:
             connect(agent, other, OWN, PEER)
             connect(other, agent, PEER, OWN)
         same("QPs", len(qps()), 2)
-    same("after it was switched off", (peer(0, 1).get("trunk"), peer(1, 0).get("trunk")), (None, None))
+    same("peers without the module", (peers(0), peers(1)), ([], []))
 
 
 def closes(stacks: dict[str, Stack]) -> None:
@@ -328,16 +320,22 @@ def flaps(stacks: dict[str, Stack]) -> None:
 
 
 def switched_off(stacks: dict[str, Stack]) -> None:
-    """Trunks are switched off: connections over one stay, also when it is idle, and it goes with the last of them."""
+    """The module of trunks is in use as long as there are connections over one, also when that is idle; then it goes."""
     with trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
         one, there = over_trunk(agent, other)
         close_after(2)
-        (PARAMETERS / "trunks").write_text("0")
-        connect(agent, other, OWN, PEER)
+        for _ in range(3):
+            if "in use" not in run(f"rmmod {transport.NAME} 2>&1", 1):
+                raise Unexpected("the module goes while a connection is over a trunk")
         wait_for("no QP", lambda: not qps())
         agent.quiet()
         disconnected(agent, one, other, there)
-        wait_for("no trunk", lambda: states() == (None, None))
+        for end, name in ((agent, one), (other, there)):
+            end.must("destroy", name)
+        transport.unload()
+        same("QPs", qps(), [])
+        connect(agent, other, OWN, PEER)
+        same("transport", transports(0)[-1], ("ib_cm", "off"))
 
 
 def goes_with_connections(stacks: dict[str, Stack]) -> None:
@@ -367,9 +365,9 @@ def seen(stacks: dict[str, Stack]) -> None:
     """What operators see: what connections are made over, and why it is no trunk."""
     with trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
         before = [counters(0), counters(1)]
-        (PARAMETERS / "trunks").write_text("0")
+        transport.unload()
         connect(agent, other, OWN, PEER)
-        (PARAMETERS / "trunks").write_text("1")
+        transport.load()
         connect(agent, other, OWN, PEER)
         same("before a trunk", [line[:30] for line in why(PEER)], ["the peer has not said hello: i"])
         with traced() as told:
@@ -414,6 +412,6 @@ TESTS = (
     ("connections outlive an idle link", resumes, False),
     ("links that end all the time", flaps, True),
     ("what operators see of trunks", seen, True),
-    ("trunks are switched off", switched_off, False),
+    ("the module of trunks is unloaded", switched_off, False),
     ("an adapter with connections over trunks is removed", goes_with_connections, True),
 )

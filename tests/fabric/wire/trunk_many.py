@@ -15,10 +15,10 @@ from loss import qp_numbers
 from scenario import Unexpected, wait_for
 from stacks import ROOT
 from tap import tried
-from trunks import SWITCH, connect, is_open, trunks
+from trunks import PARAMETERS, connect, is_open, switch, trunks
 
 CROWD = ROOT / "build/tests/fabric/wire/crowd"
-DEATH = "/sys/module/rdma_cm_alt/parameters/peer_death_ms"
+DEATH = f"{PARAMETERS}/peer_death_ms"
 # Requests under way in a program that paces itself.
 PACED = 64
 # How much longer the same number may take without pacing.
@@ -126,7 +126,7 @@ def start_far_again(hosts: Hosts) -> None:
     """The far host dies and comes back, with trunks switched on."""
     hosts.far.start_again()
     hosts.far.programs.clear()
-    hosts.far.do(f"echo 1 >{SWITCH}")
+    switch(hosts.far, True)
 
 
 def peer_dies(death_ms: int, hosts: Hosts) -> None:

@@ -14,7 +14,7 @@ from cmtrace import OURS, STOCK
 from hosts import Host, Hosts, Program
 from loss import CLIENT, SERVER, expect, start_client, start_server
 from scenario import Skip, Unexpected, same, wait_for
-from trunks import (SWITCH, TOOL, connect, counters, load, peer_at, trunk_qps, trunks, unload,
+from trunks import (TOOL, connect, counters, load, peer_at, switch, trunk_qps, trunks, unload,
                     wait_for_trunk)
 
 COUNT = 4
@@ -88,7 +88,7 @@ def one_is_off(far_is_off: bool, hosts: Hosts) -> None:
     for host in hosts.both:
         load(host)
     with trunks(*hosts.both):
-        off.do(f"echo 0 >{SWITCH}")
+        switch(off, False)
         held = [hold(on, off, hosts), hold(off, on, hosts)]
         expect_reasons(on, [NO_HELLO, ASKED])
         expect_reasons(off, [ASKED, OFF])
@@ -98,7 +98,7 @@ def one_is_off(far_is_off: bool, hosts: Hosts) -> None:
         same(f"peers that {off.name} knows", peer_at(off, on), {})
         for host in hosts.both:
             expect_no_trunk(host)
-        off.do(f"echo 1 >{SWITCH}")
+        switch(off, True)
         for _ in range(2):
             connect(hosts, (OURS, OURS), client_is_far=on is hosts.far)
         wait_for_trunk(hosts)
@@ -142,7 +142,7 @@ def stock_sees_nothing(hosts: Hosts) -> None:
         with trunks(hosts.near):
             with_trunks = talk_to_stock(hosts)
             differ = {name: (count, with_trunks[name]) for name, count in without.items() if count != with_trunks[name]}
-            same("messages without and with trunks=1 that differ", differ, {})
+            same("messages without and with trunks that differ", differ, {})
             # The first three had one.
             same("hellos", counters(hosts.near)["hello-sent"], 3)
             held = [hold(hosts.near, hosts.far, hosts, (OURS, STOCK)),

@@ -15,7 +15,10 @@ from scenario import Unexpected, wait_for
 
 TOOL = "build/rdma-cm-alt"
 COUNT = 8
-SWITCH = "/sys/module/rdma_cm_alt/parameters/trunks"
+NAME = "rdma_cm_alt_trunk"
+PARAMETERS = f"/sys/module/{NAME}/parameters"
+# What is loaded to switch trunks on at a host, by its name, unless it is that of its guest.
+trunk_modules: dict[str, str] = {}
 
 
 def gid(host: Host) -> ipaddress.IPv6Address:
@@ -46,17 +49,31 @@ def counters(host: Host) -> dict[str, int]:
     return next(port["counters"] for port in json.loads(host.do(f"{TOOL} -j stats")) if port.get("device") == "rxe0")
 
 
+def _unload(host: Host, name: str) -> None:
+    """Unload a module. What uses it ends in a moment."""
+    host.do(f"for try in $(seq 300); do [ ! -e /sys/module/{name} ] || rmmod {name} && exit; sleep 0.1; done; exit 1")
+
+
 def unload(host: Host) -> None:
     """Unload the module. The agent kills the programs that use it, which takes a moment."""
     host.end_all()
-    host.do("for try in $(seq 300); do [ ! -e /sys/module/rdma_cm_alt ] || rmmod rdma_cm_alt && exit; sleep 0.1; done; "
-            "exit 1")
+    switch(host, False)
+    _unload(host, "rdma_cm_alt")
+
+
+def switch(host: Host, on: bool) -> None:
+    """Load or unload the module of trunks."""
+    if on:
+        host.do(f"[ -e /sys/module/{NAME} ] || insmod {trunk_modules.get(host.name, f'$RCA_MODULES/{NAME}.ko')}")
+    else:
+        _unload(host, NAME)
 
 
 def load(host: Host, modules: str = "$RCA_MODULES", parameters: str = "") -> None:
-    """Load the module again, which then knows no peers."""
+    """Load the module again. The module of trunks is from the same place, then, and gets the parameters."""
     unload(host)
-    host.do(f"insmod {modules}/rdma_cm_alt.ko {parameters}")
+    trunk_modules[host.name] = f"{modules}/{NAME}.ko {parameters}"
+    host.do(f"insmod {modules}/rdma_cm_alt.ko")
 
 
 @contextmanager
@@ -64,11 +81,11 @@ def trunks(*hosts: Host) -> Iterator[None]:
     """Switch trunks on at these hosts for a while."""
     try:
         for host in hosts:
-            host.do(f"echo 1 >{SWITCH}")
+            switch(host, True)
         yield
     finally:
         for host in hosts:
-            host.do(f"echo 0 >{SWITCH}")
+            switch(host, False)
 
 
 def stock_tells_nothing(hosts: Hosts) -> None:
@@ -128,7 +145,7 @@ def wait_for_trunk(hosts: Hosts) -> None:
 
 def trunk_qps(host: Host) -> int:
     """The number of QPs of trunks."""
-    return sum(qp.get("comm") == "rdma_cm_alt" for qp in json.loads(host.do("rdma -j resource show qp")))
+    return sum(qp.get("comm") == NAME for qp in json.loads(host.do("rdma -j resource show qp")))
 
 
 def peer_refuses(hosts: Hosts) -> None:
@@ -136,7 +153,7 @@ def peer_refuses(hosts: Hosts) -> None:
     with trunks(*hosts.both):
         connect(hosts, (OURS, OURS), client_is_far=True)
         wait_for("a hello", lambda: peer_at(hosts.near, hosts.far).get("age", 99) < 5)
-        hosts.far.do(f"echo 0 >{SWITCH}")
+        switch(hosts.far, False)
         connect(hosts, (OURS, OURS), client_is_far=True)
         wait_for("an attempt", lambda: peer_at(hosts.near, hosts.far)["failures"] == 1)
         wait_for("no QP", lambda: not trunk_qps(hosts.near))
@@ -151,7 +168,7 @@ def peer_restarts(hosts: Hosts) -> None:
         wait_for("a trunk", lambda: is_open(hosts.near, hosts.far))
         before = peer_at(hosts.near, hosts.far)["boot_id"]
         hosts.far.start_again()
-        hosts.far.do(f"echo 1 >{SWITCH}")
+        switch(hosts.far, True)
         # The near host has told its hellos, and the far host has forgotten them.
         for _ in range(2):
             connect(hosts, (OURS, OURS), client_is_far=True)
@@ -164,7 +181,7 @@ def peer_restarts(hosts: Hosts) -> None:
 
 def trunk_qp_numbers(host: Host) -> list[int]:
     """The numbers of the QPs of trunks."""
-    return [qp["lqpn"] for qp in json.loads(host.do("rdma -j resource show qp")) if qp.get("comm") == "rdma_cm_alt"]
+    return [qp["lqpn"] for qp in json.loads(host.do("rdma -j resource show qp")) if qp.get("comm") == NAME]
 
 
 def qp_fails(hosts: Hosts) -> None:
@@ -214,7 +231,7 @@ def forged_packet(hosts: Hosts) -> None:
         def qp_is_replaced() -> bool:
             # What the tool of iproute2 shows to everybody.
             for qp in json.loads(hosts.near.do("rdma -j resource show qp")):
-                if qp.get("comm") == "rdma_cm_alt" and "rqpn" in qp:
+                if qp.get("comm") == NAME and "rqpn" in qp:
                     hosts.near.do("setpriv --reuid 65534 --clear-groups /usr/bin/python3 tests/fabric/wire/forge.py "
                                   f"{hosts.near.ip} {hosts.far.ip} {qp['rqpn']} {qp['sq-psn']}")
             return not set(before) & set(trunk_qp_numbers(hosts.far))
