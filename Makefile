@@ -108,7 +108,8 @@ install-module: can-install-module
 
 uninstall-module:
 	$(MAKE) -C $(HERE)scripts/packaging uninstall-boot
-	rm -f $(DESTDIR)/lib/modules/$(RELEASE)/updates/rdma_cm_alt.ko*
+	rm -f $(DESTDIR)/lib/modules/$(RELEASE)/updates/rdma_cm_alt.ko* \
+		$(DESTDIR)/lib/modules/$(RELEASE)/updates/rdma_cm_alt_trunk.ko*
 	$(if $(DESTDIR),,depmod -a $(RELEASE))
 
 install-lib: can-install-lib

@@ -76,6 +76,46 @@ static bool check_module(void)
 	return true;
 }
 
+/* Connections over trunks: how many there are, and the first ones. */
+struct users {
+	unsigned int count;
+	char names[128];
+};
+
+/* How many are named. */
+#define NAMED 3
+
+static void add_user(struct nlmsghdr *nlh, struct nlattr **attrs, void *arg)
+{
+	struct users *users = arg;
+	size_t len = strlen(users->names);
+
+	(void)nlh;
+	if (strcmp(client_string(attrs, RDMA_CM_ALT_NL_A_TRANSPORT, ""), "trunk"))
+		return;
+	if (users->count++ < NAMED)
+		snprintf(users->names + len, sizeof(users->names) - len, "%s%u/%u (%s)",
+			 len ? ", " : "", client_u32(attrs, RDMA_CM_ALT_NL_A_CTX, 0),
+			 client_u32(attrs, RDMA_CM_ALT_NL_A_HANDLE, 0),
+			 client_string(attrs, RDMA_CM_ALT_NL_A_COMM, "?"));
+}
+
+/* Trunks are on while their module is loaded, which connections over one keep. */
+static void check_trunks(void)
+{
+	struct users users = { 0 };
+
+	if (access(MODULE "_trunk", F_OK))
+		return;
+	if (!client_may_dump(RDMA_CM_ALT_NL_ID, add_user, &users))
+		say(true, "trunks", NULL, "rdma_cm_alt_trunk is loaded");
+	else if (!users.count)
+		say(true, "trunks", NULL, "rdma_cm_alt_trunk is loaded, no connection keeps it");
+	else
+		say(true, "trunks", NULL, "rdma_cm_alt_trunk is loaded, %u connections keep it: %s%s",
+		    users.count, users.names, users.count > NAMED ? " ..." : "");
+}
+
 static const char * const nodes[] = { RCL_DEVICE_PATHS };
 
 /* Returns the device node that the environment selects in place of the default ones. */
@@ -370,8 +410,10 @@ int cmd_check(int argc, char **argv)
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
 	checks.results = json_object_new_array();
 	loaded = check_module();
-	if (loaded)
+	if (loaded) {
 		check_node();
+		check_trunks();
+	}
 	check_devices();
 	check_memlock();
 	check_dropin();

@@ -118,7 +118,7 @@ static const struct line lines[] = {
 	  "connect with a QP of the same user" },
 	{ "connect", CONNECTING, -EOPNOTSUPP,
 	  "the id requires a trunk (RDMA_CM_ALT_OPTION_TRUNK), and none is open",
-	  "rdma-cm-alt show peers: is it open? the parameter trunks=1 at both ends" },
+	  "rdma-cm-alt show peers: is it open? modprobe rdma_cm_alt_trunk at both ends" },
 	{ "accept", NULL, -EPERM, "the QP is another user's",
 	  "accept with a QP of the same user" },
 	{ "connect", CONNECTING, -ECONNREFUSED, "the peer's TCP refused it: nobody listens there",

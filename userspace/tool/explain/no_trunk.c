@@ -8,10 +8,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tool/core/tool.h"
 
-#define SWITCH "/sys/module/rdma_cm_alt/parameters/trunks"
+#define SWITCH "modprobe rdma_cm_alt_trunk"
 
 /* Reasons that do not depend on the peer: see RDMA_CM_ALT_NL_A_NO_TRUNK. */
 static const struct {
@@ -29,9 +30,8 @@ static const struct {
 
 static bool are_off(void)
 {
-	char line[8];
-
-	return text_read_line(SWITCH, line, sizeof(line)) && *line == 'N';
+	return !access("/sys/module/rdma_cm_alt", F_OK) &&
+	       access("/sys/module/rdma_cm_alt_trunk", F_OK);
 }
 
 /* A hello without a common version: no trunk is ever tried. */
