@@ -157,6 +157,7 @@ static void end_trunk(struct kunit *test)
 	conn_bench_lose();
 	trunk->link = NULL;
 	rca_trunk_run(trunk);
+	flush_delayed_work(&trunk->work);	/* the next test makes another one */
 	rca_trunk_put(trunk);
 }
 
