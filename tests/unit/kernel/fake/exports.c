@@ -7,6 +7,7 @@
  */
 #include "cm/cm.h"
 #include "event/event.h"
+#include "event/queue.h"
 #include "fake/device_bench.h"
 #include "fake/fake_suite.h"
 #include "id/id.h"
