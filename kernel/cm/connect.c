@@ -223,12 +223,10 @@ int rca_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 	return ret;
 }
 
-/*
- * Returns the errno of an operation that the state refused: -ECONNRESET if the peer is the reason.
- */
-static int refusal_errno(struct rca_id *id, const struct rca_step *step)
+/* The state has refused an operation: -ECONNRESET if the peer is the reason. */
+static int refusal_errno(const struct rca_id *id, int err)
 {
-	return READ_ONCE(id->peer_gone) && step->err == -EINVAL ? -ECONNRESET : step->err;
+	return READ_ONCE(id->peer_gone) && err == -EINVAL ? -ECONNRESET : err;
 }
 
 /**
@@ -257,9 +255,9 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 	ret = -EINVAL;
 	if (conn->private_data_len > private_max(id, RCA_WIRE_REP))
 		goto out_unlock;
-	step = rca_id_peek(id, RCA_IN_ACCEPT);
-	if (step.verdict != RCA_TAKE) {
-		ret = refusal_errno(id, &step);
+	ret = rca_id_may(id, RCA_IN_ACCEPT);
+	if (ret) {
+		ret = refusal_errno(id, ret);
 		goto out_unlock;
 	}
 	ret = id->dev->tp->check_qp(id->dev->ibdev, conn->qp_num & QPN_MASK);
@@ -279,7 +277,7 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 	spin_unlock_irq(&id->lock);
 	if (step.verdict != RCA_TAKE) {
 		rca_id_unreserve_event(id);
-		ret = refusal_errno(id, &step);
+		ret = refusal_errno(id, step.err);
 		goto out_unlock;
 	}
 	set_qp_params(id, &rep);

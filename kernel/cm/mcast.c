@@ -95,11 +95,11 @@ static int reserve_events(struct rca_member *member, struct rca_id *id)
 {
 	struct rca_event *ev;
 
-	ev = rca_id_new_event(id);
+	ev = rca_id_new_event(id, GFP_KERNEL_ACCOUNT);
 	if (IS_ERR(ev))
 		return PTR_ERR(ev);
 	member->ev = ev;
-	ev = rca_id_new_event(id);
+	ev = rca_id_new_event(id, GFP_KERNEL_ACCOUNT);
 	if (IS_ERR(ev))
 		return PTR_ERR(ev);
 	member->lost_ev = ev;

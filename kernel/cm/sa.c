@@ -467,7 +467,7 @@ static struct rca_service_query *query_alloc(struct rca_id *id, unsigned long en
 
 	if (!query)
 		return ERR_PTR(-ENOMEM);
-	ev = rca_id_new_event(id);
+	ev = rca_id_new_event(id, GFP_KERNEL_ACCOUNT);
 	if (IS_ERR(ev)) {
 		kfree(query);
 		return ERR_CAST(ev);

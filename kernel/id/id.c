@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * References, state and timer of an id. The other files of the id are built on this one. Only this
- * file changes the state of an id.
+ * References, options, state, work and timer of an id, and its description for user space. The
+ * other files of the id are built on this one. Only this file changes the state of an id.
  *
  * Locking: see "DOC: Locking" in id.h.
  */
@@ -9,6 +9,7 @@
 
 #include <linux/build_bug.h>
 #include <linux/jiffies.h>
+#include <linux/slab.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
 #include <linux/timer.h>
@@ -49,6 +50,35 @@ void rca_id_put(struct rca_id *id)
 	rca_obj_put(&id->obj);
 }
 
+/* Option state of ids without one. */
+const struct rca_opts rca_no_opts;
+
+/**
+ * rca_id_need_opts() - get the option state of an id for writing
+ * @id: the id
+ * @gfp: flags for its allocation, if the id has none
+ *
+ * Context: As @gfp says. May be called concurrently.
+ * Return: the option state, or NULL without memory.
+ */
+struct rca_opts *rca_id_need_opts(struct rca_id *id, gfp_t gfp)
+{
+	struct rca_opts *made, *opts;
+
+	opts = smp_load_acquire(&id->opts);	/* pairs with cmpxchg_release() below */
+	if (opts)
+		return opts;
+	made = kzalloc(sizeof(*made), gfp);
+	if (!made)
+		return NULL;
+	INIT_LIST_HEAD(&made->members);
+	opts = cmpxchg_release(&id->opts, NULL, made);	/* pairs with rca_id_opts() */
+	if (!opts)
+		return made;
+	kfree(made);
+	return smp_load_acquire(&id->opts);	/* pairs with cmpxchg_release() above */
+}
+
 /**
  * rca_id_step_locked() - apply an input to the state machine of an id
  * @id: the id
@@ -56,7 +86,7 @@ void rca_id_put(struct rca_id *id)
  *
  * The only writer of &rca_id.state. The caller posts the event of the step.
  *
- * Context: Any context. Expects @id->lock to be held by the caller.
+ * Context: Any context.
  * Return: the step that was taken.
  */
 struct rca_step rca_id_step_locked(struct rca_id *id, enum rca_input input)
@@ -91,12 +121,6 @@ struct rca_step rca_id_step(struct rca_id *id, enum rca_input input)
 	return step;
 }
 
-/* Returns the step that an input would cause now; it may differ when it is taken. Any context. */
-struct rca_step rca_id_peek(struct rca_id *id, enum rca_input input)
-{
-	return rca_fsm_next(READ_ONCE(id->state), input);
-}
-
 /**
  * rca_id_may() - check whether the state of an id permits an operation
  * @id: the id
@@ -110,7 +134,7 @@ struct rca_step rca_id_peek(struct rca_id *id, enum rca_input input)
  */
 int rca_id_may(struct rca_id *id, enum rca_input input)
 {
-	struct rca_step step = rca_id_peek(id, input);
+	struct rca_step step = rca_fsm_next(READ_ONCE(id->state), input);
 
 	return step.verdict == RCA_TAKE ? 0 : step.err;
 }
@@ -124,12 +148,7 @@ enum rca_state rca_id_state(struct rca_id *id)
 	return READ_ONCE(id->state);
 }
 
-/**
- * rca_id_queue_work() - queue the work of an id
- * @id: the id
- *
- * Context: Any context.
- */
+/* Queue the work of an id. Any context. */
 void rca_id_queue_work(struct rca_id *id)
 {
 	rca_id_get(id);		/* put in id_work() */
@@ -137,12 +156,7 @@ void rca_id_queue_work(struct rca_id *id)
 		rca_id_put(id);	/* already queued, with a reference */
 }
 
-/**
- * rca_id_timer_fn() - timer function of &rca_setup.timer
- * @timer: the timer
- *
- * Context: Softirq.
- */
+/* Timer function of &rca_setup.timer. */
 void rca_id_timer_fn(struct timer_list *timer)
 {
 	struct rca_setup *setup = timer_container_of(setup, timer, timer);
@@ -173,26 +187,13 @@ void rca_id_queue_work_at(struct rca_id *id, unsigned long delay)
  * @id: the id; it has a setup
  * @delay: the delay in jiffies
  *
- * Context: Process context. Expects @id->op to be held by the caller.
+ * Context: Process context.
  */
 void rca_id_queue_work_later(struct rca_id *id, unsigned long delay)
 {
 	lockdep_assert_held(&id->op);
 	if (!timer_pending(&id->setup->timer))
 		rca_id_queue_work_at(id, delay);
-}
-
-/* Cancel the timer. Returns true if it was pending. */
-static bool cancel_timer(struct rca_id *id)
-{
-	struct rca_setup *setup;
-	bool ret;
-
-	rcu_read_lock();
-	setup = READ_ONCE(id->setup);	/* the timer of a freed setup is not pending */
-	ret = setup && timer_delete(&setup->timer);
-	rcu_read_unlock();
-	return ret;
 }
 
 /**
@@ -205,38 +206,37 @@ static bool cancel_timer(struct rca_id *id)
  */
 void rca_id_cancel_work(struct rca_id *id)
 {
-	if (cancel_timer(id))
+	struct rca_setup *setup;
+
+	rcu_read_lock();
+	setup = READ_ONCE(id->setup);	/* the timer of a freed setup is not pending */
+	if (setup && timer_delete(&setup->timer))
 		rca_id_put(id);		/* got in rca_id_queue_work_at() */
+	rcu_read_unlock();
 	/* Mostly it is not queued. If it is queued meanwhile, that may as well be afterwards. */
 	if (work_pending(&id->work) && cancel_work(&id->work))
 		rca_id_put(id);		/* got in rca_id_queue_work() */
 }
 
 #if IS_ENABLED(CONFIG_RDMA_CM_ALT_KUNIT)
-/**
- * rca_id_work_pending() - is the work of an id queued, or its timer pending?
- * @id: the id
- *
- * Context: Any context. For tests.
- * Return: true if it is.
- */
+/* For tests: is the work of an id queued, or its timer pending? */
 bool rca_id_work_pending(const struct rca_id *id)
 {
 	return (id->setup && timer_pending(&id->setup->timer)) || work_pending(&id->work);
 }
 
-/**
- * rca_id_flush_work() - run the work of an id now if its timer is pending, and wait for its end
- * @id: the id; the caller holds a reference
- *
- * Context: Process context. Sleeps. For tests.
- */
+/* For tests: run the work of an id now if its timer is pending, and wait for its end. */
 void rca_id_flush_work(struct rca_id *id)
 {
-	if (cancel_timer(id)) {
+	struct rca_setup *setup;
+
+	rcu_read_lock();
+	setup = READ_ONCE(id->setup);
+	if (setup && timer_delete(&setup->timer)) {
 		rca_id_queue_work(id);
 		rca_id_put(id);		/* got in rca_id_queue_work_at() */
 	}
+	rcu_read_unlock();
 	flush_work(&id->work);
 }
 #endif

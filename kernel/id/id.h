@@ -48,7 +48,7 @@ struct rca_window;
  *                          user of ib_cm there may have one
  * @RCA_NO_TRUNK_NONE: no trunk to the peer was open
  *
- * What follows from the device or from the type of the QP is not kept, see rca_lower_why().
+ * Reasons that follow from the device or the type of the QP have no value, see rca_lower_why().
  */
 enum rca_no_trunk {
 	RCA_NO_TRUNK_OFF,
@@ -516,12 +516,11 @@ void rca_id_put(struct rca_id *id);
 /* State */
 struct rca_step rca_id_step(struct rca_id *id, enum rca_input input);
 struct rca_step rca_id_step_locked(struct rca_id *id, enum rca_input input);
-struct rca_step rca_id_peek(struct rca_id *id, enum rca_input input);
 int rca_id_may(struct rca_id *id, enum rca_input input);
 enum rca_state rca_id_state(struct rca_id *id);
 
 /* Events */
-struct rca_event *rca_id_new_event(struct rca_id *id);
+struct rca_event *rca_id_new_event(struct rca_id *id, gfp_t gfp);
 int rca_id_reserve_event(struct rca_id *id);
 int rca_id_reserve_answer(struct rca_id *id);
 void rca_id_unreserve_event(struct rca_id *id);
@@ -566,17 +565,13 @@ u8 rca_id_tos(const struct rca_id *id);
 
 /* Option state and connection state */
 struct rca_timing rca_id_timing(const struct rca_id *id);
-int rca_id_inherit_timing(struct rca_id *child, const struct rca_id *listener);
 struct rca_opts *rca_id_need_opts(struct rca_id *id, gfp_t gfp);
-void rca_id_free_opts(struct rca_id *id);
-struct rca_setup *rca_id_make_setup(struct rca_id *id, gfp_t gfp);
 bool rca_id_need_setup(struct rca_id *id);
 int rca_id_set_paths(struct rca_id *id, const struct sa_path_rec *path,
 		     const struct sa_path_rec *in, const struct sa_path_rec *out);
 void rca_id_set_path(struct rca_id *id, const struct sa_path_rec *path);
 void rca_id_drop_request(struct rca_id *id);
 void rca_id_drop_setup(struct rca_id *id);
-void rca_id_free_setup(struct rca_id *id);
 void rca_id_free_connect(struct rca_pending_connect *pending);
 
 /* Work */

@@ -104,19 +104,6 @@ static size_t peer_key(const union rca_addr *addr, const void **key)
 	}
 }
 
-/*
- * Returns the bucket that an id belongs to by its peer. An id without a peer may be in any bucket.
- */
-static struct bucket *bucket_for(const struct rca_id *id)
-{
-	const void *key;
-	size_t len = peer_key(&id->dst, &key);
-
-	if (!len || rca_addr_is_any(&id->dst))
-		return &buckets[hash_ptr(id, BUCKET_BITS)];
-	return peer_bucket(id->net, id->link.ifindex, key, len);
-}
-
 /* Returns the bucket that an id is in. */
 static struct bucket *bucket_of(const struct rca_id *id)
 {
@@ -133,10 +120,15 @@ static struct bucket *bucket_of(const struct rca_id *id)
  */
 void rca_id_watch_netdev(struct rca_id *id)
 {
-	struct bucket *bucket = bucket_for(id);
+	struct bucket *bucket = &buckets[hash_ptr(id, BUCKET_BITS)];	/* any, without a peer */
+	const void *key;
+	size_t len;
 
 	if (!id->link.ifindex)
 		return;
+	len = peer_key(&id->dst, &key);
+	if (len && !rca_addr_is_any(&id->dst))
+		bucket = peer_bucket(id->net, id->link.ifindex, key, len);
 	spin_lock(&bucket->lock);
 	id->watch = (bucket - buckets) << KIND_BITS | NETDEV;
 	hlist_add_head(&id->watch_node, &bucket->ids);
@@ -150,7 +142,7 @@ void rca_id_watch_netdev(struct rca_id *id)
  * Only on RoCE, where the path contains the address of the peer. A peer behind a gateway is not
  * watched. May be called repeatedly. Ends with rca_id_unwatch().
  *
- * Context: Process context. Expects @id->op to be held by the caller.
+ * Context: Process context.
  */
 void rca_id_watch_peer(struct rca_id *id)
 {
@@ -198,7 +190,7 @@ static bool takes_events(const struct rca_id *id)
 	}
 }
 
-/* Its connection goes on: the adapter follows the neighbour, or the QP fails and tells. */
+/* Its connection goes on: the adapter follows the neighbour, or the QP fails. */
 static bool was_connected(const struct rca_id *id)
 {
 	switch (id->state) {
@@ -216,7 +208,7 @@ static bool was_connected(const struct rca_id *id)
 /*
  * Post an event if the hardware address @on_route of @id differs from @now. The work does not know
  * which neighbour of the bucket, or which bond, has changed: an id whose address was another before
- * is told again. Expects the lock of the bucket to be held by the caller.
+ * gets another event. Expects the lock of the bucket to be held by the caller.
  */
 static void post_if_changed(struct rca_id *id, const u8 *on_route, const u8 *now, u32 type)
 {
@@ -309,14 +301,23 @@ static void compare(struct rca_id *id, unsigned long changes, struct peer *peer)
 	}
 }
 
-/* Compares a batch of ids behind the cursor. Returns false at the end of the bucket. */
-static bool compare_batch_locked(struct bucket *bucket)
+/*
+ * Begins or continues the walk of a bucket: compares a batch of ids behind the cursor. Returns
+ * false at the end of the bucket.
+ */
+static bool walk_bucket(struct bucket *bucket)
 {
-	struct hlist_node *last = NULL, *pos = bucket->cursor.next;
+	struct hlist_node *last = NULL, *pos;
 	struct peer peer = {};
 	unsigned int count;
 
-	lockdep_assert_held(&bucket->lock);
+	spin_lock(&bucket->lock);
+	rcu_read_lock();	/* for namespaces and network devices */
+	if (hlist_unhashed(&bucket->cursor)) {
+		bucket->wanted = xchg(&bucket->changed, 0);
+		hlist_add_head(&bucket->cursor, &bucket->ids);
+	}
+	pos = bucket->cursor.next;
 	for (count = 0; pos && count < BATCH; count++) {
 		compare(hlist_entry(pos, struct rca_id, watch_node), bucket->wanted, &peer);
 		last = pos;
@@ -325,24 +326,9 @@ static bool compare_batch_locked(struct bucket *bucket)
 	hlist_del_init(&bucket->cursor);
 	if (pos)
 		hlist_add_behind(&bucket->cursor, last);
-	return pos;
-}
-
-/* Begins or continues the walk of a bucket. Returns false when it has ended. */
-static bool walk(struct bucket *bucket)
-{
-	bool more;
-
-	spin_lock(&bucket->lock);
-	rcu_read_lock();	/* for namespaces and network devices */
-	if (hlist_unhashed(&bucket->cursor)) {
-		bucket->wanted = xchg(&bucket->changed, 0);
-		hlist_add_head(&bucket->cursor, &bucket->ids);
-	}
-	more = compare_batch_locked(bucket);
 	rcu_read_unlock();
 	spin_unlock(&bucket->lock);
-	return more;
+	return pos;
 }
 
 static void watch_work(struct work_struct *work)
@@ -355,7 +341,7 @@ static void watch_work(struct work_struct *work)
 			if (!test_bit(i, walked) && test_and_clear_bit(i, marked))
 				__set_bit(i, walked);
 		for_each_set_bit(i, walked, BUCKETS) {
-			if (!walk(&buckets[i]))
+			if (!walk_bucket(&buckets[i]))
 				__clear_bit(i, walked);
 			cond_resched();
 		}
@@ -373,21 +359,6 @@ static void mark(struct bucket *bucket, int change)
 		queue_work(rca_wq, &walker);
 }
 
-/* All ids are searched: a failover is too rare to be worth memory in each id. */
-static void mark_all(int change)
-{
-	int i;
-
-	for (i = 0; i < BUCKETS; i++)
-		mark(&buckets[i], change);
-}
-
-static void neigh_changed(const struct neighbour *neigh)
-{
-	mark(peer_bucket(dev_net(neigh->dev), neigh->dev->ifindex, neigh->primary_key,
-			 neigh->tbl->key_len), NEIGH_CHANGED);
-}
-
 /* Module init: initialises the table before the first id is created. */
 void rca_watch_init(void)
 {
@@ -402,17 +373,23 @@ void rca_watch_init(void)
 static int id_netdev_event(struct notifier_block *nb, unsigned long event, void *ptr)
 {
 	struct net_device *ndev = netdev_notifier_info_to_dev(ptr);
+	int i;
 
+	/* All ids are searched: a failover is too rare to be worth memory in each id. */
 	if (event == NETDEV_BONDING_FAILOVER && netif_is_bond_master(ndev))
-		mark_all(NETDEV_CHANGED);
+		for (i = 0; i < BUCKETS; i++)
+			mark(&buckets[i], NETDEV_CHANGED);
 	return NOTIFY_DONE;
 }
 
 static int id_neigh_event(struct notifier_block *nb, unsigned long event, void *ptr)
 {
+	const struct neighbour *neigh = ptr;
+
 	if (event == NETEVENT_NEIGH_UPDATE) {
-		neigh_changed(ptr);
-		rca_neigh_changed(ptr);
+		mark(peer_bucket(dev_net(neigh->dev), neigh->dev->ifindex, neigh->primary_key,
+				 neigh->tbl->key_len), NEIGH_CHANGED);
+		rca_neigh_changed(neigh);
 	}
 	return NOTIFY_DONE;
 }
@@ -544,7 +521,7 @@ void rca_id_drop_lower(struct rca_id *id)
  *
  * On success the bind of the option state contains address and port.
  *
- * Context: Process context. May sleep. Expects @id->op to be held by the caller.
+ * Context: Process context. May sleep.
  * Return: 0, -ENOMEM, or an errno of rca_ports_bind().
  */
 int rca_id_bind(struct rca_id *id, const union rca_addr *addr)
@@ -616,7 +593,7 @@ static enum ib_gid_type to_ib_gid_type(u8 type)
  * @id: the id
  * @type: enum ib_uverbs_gid_type: RoCE v1 or v2
  *
- * Context: Process context. Expects @id->op to be held by the caller.
+ * Context: Process context.
  * Return: 0; -EINVAL if @type is another one or the id has a device; -ENOMEM.
  */
 int rca_id_set_gid_type(struct rca_id *id, u8 type)
@@ -639,7 +616,7 @@ int rca_id_set_gid_type(struct rca_id *id, u8 type)
  * @val: array of struct rdma_cm_alt_port_default
  * @len: its length in bytes; 0 removes the defaults
  *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+ * Context: Process context. Sleeps.
  * Return: 0; -EINVAL if length or values are wrong or the id has a device; -ENOMEM.
  */
 int rca_id_set_port_defaults(struct rca_id *id, const void *val, u32 len)

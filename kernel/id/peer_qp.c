@@ -16,7 +16,8 @@
  *
  * An id claims the QP of its peer when it receives the number: in a callback of its lower cm_id, or
  * in the callback of the request before the id gets the lower cm_id. It releases the QP after the
- * lower cm_id was destroyed. Who does that has a reference, so an id in the index has one, too.
+ * lower cm_id was destroyed. The index takes no reference: an id is removed before its last
+ * reference is put.
  *
  * Locking: peer_qps_lock, outside of rca_id.lock. Process context.
  */
@@ -55,33 +56,13 @@ void rca_peer_qps_exit(void)
 	rhashtable_destroy(&peer_qps);
 }
 
-/* Without memory the connection goes on, and is not in the index. */
-static void add(struct rca_id *id)
-{
-	lockdep_assert_held(&peer_qps_lock);
-	if (!rhashtable_insert_fast(&peer_qps, &id->peer_qp.node, peer_qps_params))
-		WRITE_ONCE(id->peer_qp.listed, true);	/* pairs with rca_peer_qp_release() */
-}
-
-static void remove(struct rca_id *id)
+static void remove_id(struct rca_id *id)
 {
 	lockdep_assert_held(&peer_qps_lock);
 	if (!id->peer_qp.listed)
 		return;
 	rhashtable_remove_fast(&peer_qps, &id->peer_qp.node, peer_qps_params);
 	WRITE_ONCE(id->peer_qp.listed, false);
-}
-
-/* The QP of an XRC target serves several connections. */
-static bool has_own_qp(const struct rca_id *id)
-{
-	return !id->dev->tp->over_tcp && (id->qp_type == IB_QPT_RC || id->qp_type == IB_QPT_UC);
-}
-
-/* Has ib_cm already compared the QPs of the two ids? */
-static bool both_over_ib_cm(const struct rca_id *id, const struct rca_id *old)
-{
-	return id->tp == old->tp && id->tp->finds_stale;
 }
 
 /*
@@ -140,22 +121,26 @@ bool rca_peer_qp_claim(struct rca_id *id, __be64 ca_guid, u32 qp_num)
 	struct rca_id *old;
 	bool stale = false;
 
-	if (!rca_trunks_used() || !has_own_qp(id))
+	/* The QP of an XRC target serves several connections. */
+	if (!rca_trunks_used() || id->dev->tp->over_tcp ||
+	    (id->qp_type != IB_QPT_RC && id->qp_type != IB_QPT_UC))
 		return true;
 	spin_lock(&peer_qps_lock);
-	remove(id);	/* the QP of an earlier reply */
+	remove_id(id);	/* the QP of an earlier reply */
 	id->peer_qp.ca_guid = ca_guid;
 	id->peer_qp.qp_num = qp_num;
 	old = rhashtable_lookup_fast(&peer_qps, &id->peer_qp.ca_guid, peer_qps_params);
 	if (old) {
 		spin_lock_irq(&old->lock);
-		stale = !both_over_ib_cm(id, old) && end_stale_locked(old);
+		/* Between two of its own connections, ib_cm has compared the QPs already. */
+		stale = !(id->tp == old->tp && id->tp->finds_stale) && end_stale_locked(old);
 		spin_unlock_irq(&old->lock);
 		if (!stale)
-			remove(old);
+			remove_id(old);
 	}
-	if (!stale)
-		add(id);
+	/* Without memory the connection goes on, and is not in the index. */
+	if (!stale && !rhashtable_insert_fast(&peer_qps, &id->peer_qp.node, peer_qps_params))
+		WRITE_ONCE(id->peer_qp.listed, true);	/* pairs with rca_peer_qp_release() */
 	spin_unlock(&peer_qps_lock);
 	return !stale;
 }
@@ -168,10 +153,10 @@ bool rca_peer_qp_claim(struct rca_id *id, __be64 ca_guid, u32 qp_num)
  */
 void rca_peer_qp_release(struct rca_id *id)
 {
-	/* Pairs with add(), which callbacks of the lower cm_id have called. */
+	/* Pairs with rca_peer_qp_claim(), which callbacks of the lower cm_id have called. */
 	if (!READ_ONCE(id->peer_qp.listed))
 		return;
 	spin_lock(&peer_qps_lock);
-	remove(id);
+	remove_id(id);
 	spin_unlock(&peer_qps_lock);
 }

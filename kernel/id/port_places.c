@@ -6,18 +6,18 @@
  *
  * So the users share the places. A user may take a place while he has less than three times as many
  * as are free: one user alone gets three quarters, and n users, however many requests they have,
- * get 3 / (3 n + 1) of the places each. Some are always free for who comes next. A user without any
+ * get 3 / (3 n + 1) of the places each. Some are always free for the next user. A user without any
  * gets one in any case; ib_mad then queues the request.
  *
  * Requests that find no place wait in FIFO order for each context. Users take turns, and so do the
  * contexts of a user. A place that is given back is granted at once, and the work of the id that
  * gets it is queued, which sends.
  *
- * Who waits for a place does not depend on how long others wait for an answer. The id of a request
- * looks at it after a while. If other requests of its user wait, and its peer has answered nothing
- * meanwhile, or if other users wait, and its user has more than an equal part of the places, the
- * request is withdrawn, and waits for a place again. Each time that happens to it the while is
- * twice as long, so that a peer that needs seconds to accept is found.
+ * The wait for a place does not depend on how long others wait for an answer. The work of an id
+ * checks its request after rca_place_hold_ms. If other requests of its user wait, and its peer has
+ * answered nothing meanwhile, or if other users wait, and its user has more than an equal part of
+ * the places, the request is withdrawn, and waits for a place again. With each withdrawal of a
+ * request this time doubles, so that a peer that needs seconds to accept is found.
  *
  * A user's requests to live peers do not wait behind those to dead ones: a peer is silent until it
  * answers, and again when it has not answered for a while; see send_window.c. Requests of a user to
@@ -175,58 +175,14 @@ static void grant_places(struct rca_port_places *port)
 	}
 }
 
-/* Take the place back, or end the wait for it. */
-static void end_locked(struct rca_port_places *port, struct rca_port_place *place)
-{
-	struct rca_places_user *user = place->user;
-
-	lockdep_assert_held(&port->lock);
-	if (place->state == NOTHING)
-		return;
-	if (place->state == WAITS) {
-		rca_turns_remove(&user->turns[place->silent], place->ctx, &place->node);
-		count_waiting(port, user, -1);
-	} else {
-		port->taken--;
-		user->taken[place->silent]--;
-	}
-	place->user = NULL;
-	WRITE_ONCE(place->state, NOTHING);
-	drop_if_idle(port, user);
-	grant_places(port);
-}
-
 /* Returns true if the message has a place or need not wait. */
-static bool begin_locked(struct rca_port_places *port, struct rca_port_place *place,
-			 struct rca_places_user **user, struct rca_turns_spare *spare)
-{
-	struct rca_turns *turns;
-
-	lockdep_assert_held(&port->lock);
-	place->user = find_or_add(port, place->ctx->account.user, user);
-	if (!place->user)
-		return true;
-	turns = &place->user->turns[place->silent];
-	if ((place->first || rca_turns_empty(turns)) && may_take(port, place->user, place)) {
-		take(port, place, TAKEN);
-		return true;
-	}
-	if (rca_turns_add(turns, place->ctx, &place->node, spare)) {
-		count_waiting(port, place->user, 1);
-		WRITE_ONCE(place->state, WAITS);
-		return false;
-	}
-	drop_if_idle(port, place->user);
-	place->user = NULL;
-	return true;
-}
-
 static bool begin_anew(struct rca_port_places *port, struct rca_port_place *place)
 {
 	struct rca_places_user *user;
 	struct rca_turns_spare spare;
 	struct mem_cgroup *old_memcg;
-	bool ret;
+	struct rca_turns *turns;
+	bool waits = false;
 
 	/* The work of an id has no memory cgroup of its own. Without memory, it sends at once. */
 	old_memcg = set_active_memcg(place->ctx->memcg);
@@ -234,24 +190,25 @@ static bool begin_anew(struct rca_port_places *port, struct rca_port_place *plac
 	rca_turns_prepare(&spare);
 	set_active_memcg(old_memcg);
 	spin_lock_irq(&port->lock);
-	ret = begin_locked(port, place, &user, &spare);
+	place->user = find_or_add(port, place->ctx->account.user, &user);
+	if (!place->user)
+		goto out_unlock;
+	turns = &place->user->turns[place->silent];
+	if ((place->first || rca_turns_empty(turns)) && may_take(port, place->user, place)) {
+		take(port, place, TAKEN);
+	} else if (rca_turns_add(turns, place->ctx, &place->node, &spare)) {
+		count_waiting(port, place->user, 1);
+		WRITE_ONCE(place->state, WAITS);
+		waits = true;
+	} else {
+		drop_if_idle(port, place->user);
+		place->user = NULL;
+	}
+out_unlock:
 	spin_unlock_irq(&port->lock);
 	rca_turns_finish(&spare);
 	kfree(user);
-	return ret;
-}
-
-/* Is a place granted to the id? It is taken then. */
-static bool take_granted(struct rca_port_places *port, struct rca_port_place *place)
-{
-	bool granted;
-
-	spin_lock_irq(&port->lock);
-	granted = place->state == GRANTED;
-	if (granted)
-		WRITE_ONCE(place->state, TAKEN);
-	spin_unlock_irq(&port->lock);
-	return granted;
+	return !waits;
 }
 
 /**
@@ -268,10 +225,17 @@ static bool take_granted(struct rca_port_places *port, struct rca_port_place *pl
 bool rca_place_take(struct rca_port_place *place, struct rca_port_places *port, bool silent,
 		    bool first)
 {
+	bool granted;
+
 	WRITE_ONCE(place->port, port);	/* pairs with rca_place_give() */
 	if (READ_ONCE(place->state) == WAITS)
 		return false;
-	if (!take_granted(port, place)) {
+	spin_lock_irq(&port->lock);
+	granted = place->state == GRANTED;
+	if (granted)
+		WRITE_ONCE(place->state, TAKEN);
+	spin_unlock_irq(&port->lock);
+	if (!granted) {
 		rca_place_give(place);
 		place->silent = silent;
 		place->first = first;
@@ -294,7 +258,7 @@ static void queue_id(struct rca_port_place *place)
  * @silent: its peer has not answered lately
  * @first: no other request to its peer is outstanding
  *
- * Context: Process context. May sleep. Expects @id->op to be held by the caller.
+ * Context: Process context. May sleep.
  * Return: true if the request may be sent. False if the id waits: its work is queued when it gets a
  * place, and must call this function again.
  */
@@ -322,15 +286,31 @@ bool rca_place_begin(struct rca_id *id, bool silent, bool first)
 void rca_place_give(struct rca_port_place *place)
 {
 	struct rca_port_places *port;
+	struct rca_places_user *user;
 	unsigned long flags;
 
 	rcu_read_lock();
 	port = READ_ONCE(place->port);	/* pairs with rca_place_take() */
-	if (port && READ_ONCE(place->state) != NOTHING) {
-		spin_lock_irqsave(&port->lock, flags);
-		end_locked(port, place);
-		spin_unlock_irqrestore(&port->lock, flags);
+	if (!port || READ_ONCE(place->state) == NOTHING)
+		goto out_unlock_rcu;
+	spin_lock_irqsave(&port->lock, flags);
+	if (place->state == NOTHING)
+		goto out_unlock;
+	user = place->user;
+	if (place->state == WAITS) {
+		rca_turns_remove(&user->turns[place->silent], place->ctx, &place->node);
+		count_waiting(port, user, -1);
+	} else {
+		port->taken--;
+		user->taken[place->silent]--;
 	}
+	place->user = NULL;
+	WRITE_ONCE(place->state, NOTHING);
+	drop_if_idle(port, user);
+	grant_places(port);
+out_unlock:
+	spin_unlock_irqrestore(&port->lock, flags);
+out_unlock_rcu:
 	rcu_read_unlock();
 }
 

@@ -146,22 +146,6 @@ static void set_key(struct rca_window_key *key, const struct rca_id *id)
 
 static void peer_work(struct work_struct *work);
 
-static struct rca_window *alloc_window(const struct rca_window_key *key)
-{
-	struct rca_window *window = kzalloc(sizeof(*window), GFP_KERNEL_ACCOUNT);
-
-	if (!window)
-		return NULL;
-	refcount_set(&window->ref, 1);
-	window->key = *key;
-	if (rca_places)
-		window->answered = jiffies - 1;	/* before any message of its ids */
-	spin_lock_init(&window->lock);
-	rca_turns_init(&window->turns);
-	INIT_DELAYED_WORK(&window->work, peer_work);
-	return window;
-}
-
 /* Returns the window with a reference, or NULL. */
 static struct rca_window *find_window(const struct rca_window_key *key)
 {
@@ -175,11 +159,20 @@ static struct rca_window *find_window(const struct rca_window_key *key)
 	return window;
 }
 
-/* Adds a new window, or frees it if its key is in the table already, and returns the one there. */
-static struct rca_window *add_window(struct rca_window *new)
+/* Adds a window, or returns the one of this key that another id has added; NULL without memory. */
+static struct rca_window *add_window(const struct rca_window_key *key)
 {
-	struct rca_window *window;
+	struct rca_window *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT), *window;
 
+	if (!new)
+		return NULL;
+	refcount_set(&new->ref, 1);
+	new->key = *key;
+	if (rca_places)
+		new->answered = jiffies - 1;	/* before any message of its ids */
+	spin_lock_init(&new->lock);
+	rca_turns_init(&new->turns);
+	INIT_DELAYED_WORK(&new->work, peer_work);
 	spin_lock(&rca_windows_lock);
 	window = rhashtable_lookup_get_insert_fast(&windows, &new->node, windows_params);
 	if (!IS_ERR_OR_NULL(window))
@@ -189,23 +182,6 @@ static struct rca_window *add_window(struct rca_window *new)
 		return new;
 	kfree(new);
 	return IS_ERR(window) ? NULL : window;
-}
-
-/*
- * Get the window of an id on a device, which is made if there is none yet. Returns it with a
- * reference for rca_window_put(), or NULL without memory.
- */
-static struct rca_window *rca_window_get(const struct rca_id *id)
-{
-	struct rca_window *window;
-	struct rca_window_key key;
-
-	set_key(&key, id);
-	window = find_window(&key);
-	if (window)
-		return window;
-	window = alloc_window(&key);
-	return window ? add_window(window) : NULL;
 }
 
 /* Drops a reference on a window; no id waits in it if this is the last one. Process context. */
@@ -237,20 +213,6 @@ static unsigned long peer_timeout(void)
 	return msecs_to_jiffies(rca_window_timeout_ms);
 }
 
-/* is_full() reads peer->sent without the lock. */
-static void count_sent(struct rca_window *peer, unsigned int sent)
-{
-	lockdep_assert_held(&peer->lock);
-	WRITE_ONCE(peer->sent, sent);
-}
-
-static void set_answered(struct rca_window *peer)
-{
-	lockdep_assert_held(&peer->lock);
-	WRITE_ONCE(peer->answers, true);
-	WRITE_ONCE(peer->answered, jiffies);
-}
-
 /* Start a new epoch if the peer has timed out: its unanswered messages no longer count. */
 static void forget_if_timed_out(struct rca_window *peer)
 {
@@ -258,7 +220,7 @@ static void forget_if_timed_out(struct rca_window *peer)
 	if (!peer->sent || (time_before(jiffies, peer->heard + peer_timeout()) &&
 			    time_before(jiffies, peer->begun + MAX_EPOCH * peer_timeout())))
 		return;
-	count_sent(peer, 0);
+	WRITE_ONCE(peer->sent, 0);
 	peer->epoch++;
 	if (rca_places)
 		WRITE_ONCE(peer->answers, false);
@@ -284,7 +246,7 @@ static bool take_slot(struct rca_window *peer, struct rca_window_slot *slot, u8 
 		peer->begun = jiffies;
 		peer->heard = jiffies;
 	}
-	count_sent(peer, peer->sent + 1);
+	WRITE_ONCE(peer->sent, peer->sent + 1);	/* pairs with begin_slot() */
 	slot->epoch = peer->epoch;
 	set_state(peer, slot, state);
 	return true;
@@ -294,7 +256,7 @@ static void give_slot(struct rca_window *peer, const struct rca_window_slot *slo
 {
 	lockdep_assert_held(&peer->lock);
 	if (slot->epoch == peer->epoch && !WARN_ON_ONCE(!peer->sent))
-		count_sent(peer, peer->sent - 1);
+		WRITE_ONCE(peer->sent, peer->sent - 1);
 }
 
 /* Grant slots to waiting ids until the window is full. */
@@ -325,14 +287,6 @@ static void queue_peer_work(struct rca_window *peer)
 		refcount_dec(&peer->ref);	/* the caller has one */
 }
 
-/* Cancel the periodic work when no id waits. */
-static void cancel_peer_work(struct rca_window *peer)
-{
-	lockdep_assert_held(&peer->lock);
-	if (rca_turns_empty(&peer->turns) && cancel_delayed_work(&peer->work))
-		refcount_dec(&peer->ref);	/* the caller has one */
-}
-
 static void peer_work(struct work_struct *work)
 {
 	struct rca_window *peer = container_of(work, struct rca_window, work.work);
@@ -346,97 +300,91 @@ static void peer_work(struct work_struct *work)
 	rca_window_put(peer);		/* got in queue_peer_work() */
 }
 
-/* Returns true if the id has a slot or need not wait. */
-static bool begin_locked(struct rca_window *peer, struct rca_id *id, struct rca_turns_spare *spare)
-{
-	struct rca_window_slot *slot = &id->setup->slot;
-
-	lockdep_assert_held(&peer->lock);
-	if (slot->state == WAITS)
-		return false;
-	if (slot->state == GRANTED) {
-		set_state(peer, slot, SENT);
-		return true;
-	}
-	forget_if_timed_out(peer);
-	if (slot->state == SENT)
-		give_slot(peer, slot);
-	set_state(peer, slot, NOTHING);
-	if (rca_turns_empty(&peer->turns) && take_slot(peer, slot, SENT))
-		return true;
-	if (!rca_turns_add(&peer->turns, id->obj.ctx, &slot->node, spare))
-		return true;
-	set_state(peer, slot, WAITS);
-	queue_peer_work(peer);
-	return false;
-}
-
-/* May a message have to wait? */
-static bool is_full(struct rca_window *peer)
-{
-	return READ_ONCE(peer->sent) >= RCA_WINDOW_SIZE || !rca_turns_empty(&peer->turns);
-}
-
-/* The window of an id; NULL without memory. */
+/* The window of an id, which is made if there is none yet; NULL without memory. */
 static struct rca_window *need_window(struct rca_id *id)
 {
 	struct rca_window_slot *slot = &id->setup->slot;
 	struct mem_cgroup *old_memcg;
+	struct rca_window_key key;
+	struct rca_window *window;
 
 	if (slot->peer)
 		return slot->peer;
 	/* The messages of other users do not slow down those of this one. */
 	slot->user = hash_32(__kuid_val(rca_account_uid(&id->obj.ctx->account)),
 			     RCA_WINDOW_USERS_BITS);
-	/* The work of an id has no memory cgroup of its own. */
-	old_memcg = set_active_memcg(id->obj.ctx->memcg);
-	slot->peer = rca_window_get(id);	/* put in rca_window_release() */
-	set_active_memcg(old_memcg);
-	return slot->peer;
+	set_key(&key, id);
+	window = find_window(&key);
+	if (!window) {
+		/* The work of an id has no memory cgroup of its own. */
+		old_memcg = set_active_memcg(id->obj.ctx->memcg);
+		window = add_window(&key);
+		set_active_memcg(old_memcg);
+	}
+	slot->peer = window;	/* put in rca_window_release() */
+	return window;
 }
 
+/* Returns true if the id has a slot or need not wait. */
 static bool begin_slot(struct rca_window *peer, struct rca_id *id)
 {
+	bool full = READ_ONCE(peer->sent) >= RCA_WINDOW_SIZE || !rca_turns_empty(&peer->turns);
+	struct rca_window_slot *slot = &id->setup->slot;
 	struct rca_turns_spare spare = {};
-	bool full = is_full(peer), ret;
 	struct mem_cgroup *old_memcg;
+	bool waits = false;
 
+	/* It may have to wait. */
 	if (full) {
 		old_memcg = set_active_memcg(id->obj.ctx->memcg);
 		rca_turns_prepare(&spare);	/* without memory, it may send at once */
 		set_active_memcg(old_memcg);
 	}
 	spin_lock_irq(&peer->lock);
-	ret = begin_locked(peer, id, &spare);
+	if (slot->state == WAITS) {
+		waits = true;
+		goto out_unlock;
+	}
+	if (slot->state == GRANTED) {
+		set_state(peer, slot, SENT);
+		goto out_unlock;
+	}
+	forget_if_timed_out(peer);
+	if (slot->state == SENT)
+		give_slot(peer, slot);
+	set_state(peer, slot, NOTHING);
+	if (rca_turns_empty(&peer->turns) && take_slot(peer, slot, SENT))
+		goto out_unlock;
+	if (!rca_turns_add(&peer->turns, id->obj.ctx, &slot->node, &spare))
+		goto out_unlock;
+	set_state(peer, slot, WAITS);
+	queue_peer_work(peer);
+	waits = true;
+out_unlock:
 	spin_unlock_irq(&peer->lock);
 	if (full)
 		rca_turns_finish(&spare);
-	return ret;
-}
-
-/* Has the peer answered lately? */
-static bool answers(struct rca_window *peer)
-{
-	bool ret;
-
-	spin_lock_irq(&peer->lock);
-	forget_if_timed_out(peer);
-	ret = peer->answers;
-	spin_unlock_irq(&peer->lock);
-	return ret;
+	return !waits;
 }
 
 /*
- * Does a message need a place of its port? Disconnects do not wait for one: they end soon, whether
- * or not they are answered. While a request waits for its slot, it has a place.
+ * Take a place of the port, where ib_mad limits its requests. Disconnects do not wait for one: they
+ * end soon, whether or not they are answered. While a request waits for its slot, it has a place.
  */
-static bool needs_place(struct rca_id *id)
+static bool begin_place(struct rca_window *peer, struct rca_id *id)
 {
 	enum rca_state state = rca_id_state(id);
 	u8 slot = READ_ONCE(id->setup->slot.state);
+	bool answers;
 
-	return (state == RCA_ST_REQ_SENT || state == RCA_ST_REQ_WAIT) && slot != WAITS &&
-	       slot != GRANTED;
+	if ((state != RCA_ST_REQ_SENT && state != RCA_ST_REQ_WAIT) || slot == WAITS ||
+	    slot == GRANTED)
+		return true;
+	spin_lock_irq(&peer->lock);
+	forget_if_timed_out(peer);
+	answers = peer->answers;
+	spin_unlock_irq(&peer->lock);
+	return rca_place_begin(id, !answers, !rca_window_unanswered(id));
 }
 
 /**
@@ -446,7 +394,7 @@ static bool needs_place(struct rca_id *id)
  * Pacing is best-effort: an id without a setup, or without memory to wait, may send at once. A
  * trunk has a window of its own.
  *
- * Context: Process context. May sleep. Expects @id->op to be held by the caller.
+ * Context: Process context. May sleep.
  * Return: true if the message may be sent. False if the id waits, for a place of its port or for a
  * slot: its work is queued when it gets that, and must call this function again.
  */
@@ -460,8 +408,7 @@ bool rca_window_begin(struct rca_id *id)
 	peer = need_window(id);
 	if (!peer)
 		return true;
-	if (rca_places && needs_place(id) &&
-	    !rca_place_begin(id, !answers(peer), !rca_window_unanswered(id)))
+	if (rca_places && !begin_place(peer, id))
 		return false;
 	return begin_slot(peer, id);
 }
@@ -522,45 +469,46 @@ bool rca_window_heard(const struct rca_id *id, unsigned long since)
 	return peer && time_after_eq(READ_ONCE(peer->answered), since);
 }
 
-/* Release the slot of an id, or remove the id from the waiting list. */
-static void end_slot(struct rca_window *peer, struct rca_setup *setup, bool answered)
+/*
+ * Release the slot of an id, or remove the id from the waiting list. Callbacks that run late find
+ * the setup and the peer under RCU.
+ */
+static void end_slot(struct rca_id *id, bool answered)
 {
-	struct rca_window_slot *slot = &setup->slot;
+	struct rca_window *peer = NULL;
+	struct rca_window_slot *slot;
+	struct rca_setup *setup;
 	unsigned long flags;
 
+	rcu_read_lock();
+	setup = READ_ONCE(id->setup);
+	if (setup && READ_ONCE(setup->slot.state) != NOTHING)
+		peer = READ_ONCE(setup->slot.peer);	/* pairs with rca_window_release() */
+	if (!peer)
+		goto out_unlock_rcu;
+	slot = &setup->slot;
 	spin_lock_irqsave(&peer->lock, flags);
 	/* A concurrent call may have ended it already; the peer may then be unreferenced. */
 	if (slot->state == NOTHING)
 		goto out_unlock;
-	if (answered) {
+	if (answered)
 		peer->heard = jiffies;
-		if (rca_places)
-			set_answered(peer);
+	if (answered && rca_places) {
+		WRITE_ONCE(peer->answers, true);
+		WRITE_ONCE(peer->answered, jiffies);
 	}
 	forget_if_timed_out(peer);
 	if (slot->state == WAITS)
-		rca_turns_remove(&peer->turns, setup->id->obj.ctx, &slot->node);
+		rca_turns_remove(&peer->turns, id->obj.ctx, &slot->node);
 	else
 		give_slot(peer, slot);
 	set_state(peer, slot, NOTHING);
 	grant_slots(peer);
-	cancel_peer_work(peer);
+	if (rca_turns_empty(&peer->turns) && cancel_delayed_work(&peer->work))
+		refcount_dec(&peer->ref);	/* the id has one */
 out_unlock:
 	spin_unlock_irqrestore(&peer->lock, flags);
-}
-
-static void find_and_end_slot(struct rca_id *id, bool answered)
-{
-	struct rca_setup *setup;
-	struct rca_window *peer;
-
-	rcu_read_lock();
-	setup = READ_ONCE(id->setup);
-	if (setup && READ_ONCE(setup->slot.state) != NOTHING) {
-		peer = READ_ONCE(setup->slot.peer);	/* pairs with rca_window_release() */
-		if (peer)
-			end_slot(peer, setup, answered);
-	}
+out_unlock_rcu:
 	rcu_read_unlock();
 }
 
@@ -575,7 +523,7 @@ static void find_and_end_slot(struct rca_id *id, bool answered)
 void rca_window_answered(struct rca_id *id)
 {
 	rca_place_end(id);
-	find_and_end_slot(id, true);
+	end_slot(id, true);
 }
 
 /**
@@ -589,7 +537,7 @@ void rca_window_answered(struct rca_id *id)
 void rca_window_end(struct rca_id *id)
 {
 	rca_place_end(id);
-	find_and_end_slot(id, false);
+	end_slot(id, false);
 }
 
 /**

@@ -96,13 +96,7 @@ static u8 fill_u8(u8 own, int value)
 	return own ?: value + 1;
 }
 
-/**
- * rca_timing_net_fill() - fill in unset settings of an id from those of its namespace
- * @timing: the settings; private to the caller
- * @net: the namespace
- *
- * Context: Any context.
- */
+/* Fill in unset settings of an id from those of its namespace. Any context. */
 void rca_timing_net_fill(struct rca_timing *timing, struct net *net)
 {
 	const struct timing_net *common = net_generic(net, timing_net_id);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/id/id_setup.c: when the connection state of an id is freed and allocated again,
+ * Tests of kernel/id/id_create.c: when the connection state of an id is freed and allocated again,
  * and that its absence is handled. Also of the record that is reserved for an answer.
  *
  * Locking: none.

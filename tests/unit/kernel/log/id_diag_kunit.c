@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tests of kernel/id/id_diag.c: which operations and events of an id are logged as failures. */
+/* Tests of kernel/id/id_event.c: which operations and events of an id are logged as failures. */
 #include <kunit/test.h>
 #include <linux/inet.h>
 
