@@ -25,17 +25,8 @@
  * Locking: rca_id.op where an id is changed.
  */
 
-/* Offset of the partition key in the broadcast address of an IPoIB device (RFC 4391). */
-#define IPOIB_PKEY	8
-
-/**
- * rca_addr_ib_translate() - translate an AF_IB address, as rdma_translate_ip() does an IP address
- * @sib: the address
- * @addr: filled in as far as known; its namespace is kept
- *
- * Context: Any context.
- */
-static void rca_addr_ib_translate(const union rca_addr *sib, struct rdma_dev_addr *addr)
+/* Translate an AF_IB address, as rdma_translate_ip() does an IP address. */
+static void translate_ib(const union rca_addr *sib, struct rdma_dev_addr *addr)
 {
 	union ib_gid gid;
 
@@ -45,36 +36,8 @@ static void rca_addr_ib_translate(const union rca_addr *sib, struct rdma_dev_add
 	ib_addr_set_pkey(addr, be16_to_cpu(sib->ib.sib_pkey));
 }
 
-/**
- * rca_addr_ib_gid() - find the GID of a local hardware address on a port
- * @ibdev: the device
- * @port: its port
- * @net: namespace of the user of the GID
- * @addr: the hardware address, as the source
- *
- * Context: Any context.
- * Return: the GID with a reference, or an ERR_PTR(): -ENODEV if the port is not InfiniBand or not
- * accessible from @net; another errno if it has no such GID.
- */
-static const struct ib_gid_attr *rca_addr_ib_gid(struct ib_device *ibdev, u32 port, struct net *net,
-						 struct rdma_dev_addr *addr)
-{
-	union ib_gid gid;
-
-	if (!rdma_protocol_ib(ibdev, port) || !rdma_dev_access_netns(ibdev, net))
-		return ERR_PTR(-ENODEV);
-	rdma_addr_get_sgid(addr, &gid);
-	return rdma_find_gid_by_port(ibdev, &gid, IB_GID_TYPE_IB, port, NULL);
-}
-
-/**
- * rca_addr_ib_keep() - store the result of address resolution
- * @link: filled in, except for the network device
- * @addr: the result
- *
- * Context: Any context.
- */
-static void rca_addr_ib_keep(struct rca_link *link, struct rdma_dev_addr *addr)
+/* Store the result of address resolution, except for the network device. */
+static void keep_ib_link(struct rca_link *link, struct rdma_dev_addr *addr)
 {
 	union ib_gid dgid;
 
@@ -82,32 +45,6 @@ static void rca_addr_ib_keep(struct rca_link *link, struct rdma_dev_addr *addr)
 	link->ib = true;
 	link->pkey = ib_addr_get_pkey(addr);
 	memcpy(link->dgid, dgid.raw, sizeof(link->dgid));
-}
-
-/**
- * rca_addr_ib_keep_ndev() - store the local part of the hardware address of an IPoIB device
- * @link: filled in, except for the GID of the peer
- * @ndev: the device
- *
- * Context: Any context.
- */
-void rca_addr_ib_keep_ndev(struct rca_link *link, const struct net_device *ndev)
-{
-	link->ib = true;
-	link->ifindex = ndev->ifindex;
-	link->pkey = ndev->broadcast[IPOIB_PKEY] << 8 | ndev->broadcast[IPOIB_PKEY + 1];
-}
-
-/*
- * Does the port have AF_IB addresses, and the partition? rdma_cap_af_ib() is true of RoCE ports
- * as well, which have no SA.
- */
-static bool has_partition(struct ib_device *ibdev, u32 port, u16 pkey)
-{
-	u16 index;
-
-	return rdma_protocol_ib(ibdev, port) &&
-	       !ib_find_cached_pkey(ibdev, port, pkey, &index);
 }
 
 static bool is_active(struct ib_device *ibdev, u32 port)
@@ -166,12 +103,15 @@ static const struct ib_gid_attr *find_port(struct net *net, u16 pkey, choose_gid
 	const struct ib_gid_attr *attr;
 	struct rca_device *dev = NULL;
 	u32 port;
+	u16 index;
 
 	while ((dev = rca_device_next(dev))) {
 		if (!rdma_dev_access_netns(dev->ibdev, net))
 			continue;
 		rdma_for_each_port(dev->ibdev, port) {
-			if (!has_partition(dev->ibdev, port, pkey))
+			/* rdma_cap_af_ib() is true of RoCE ports as well, which have no SA. */
+			if (!rdma_protocol_ib(dev->ibdev, port) ||
+			    ib_find_cached_pkey(dev->ibdev, port, pkey, &index))
 				continue;
 			attr = choose(dev->ibdev, port, dgid);
 			if (attr) {
@@ -183,16 +123,9 @@ static const struct ib_gid_attr *find_port(struct net *net, u16 pkey, choose_gid
 	return NULL;
 }
 
-/**
- * rca_addr_ib_own() - replace a wildcard or loopback address by a local GID
- * @id: the id
- * @dst: an AF_IB address; service ID and partition are kept
- *
- * Uses the GID of the id if it is bound to a port, else the first GID of an active port with the
- * partition.
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- * Return: 0, or -ENODEV if no port has a GID.
+/*
+ * Replace the GID of a wildcard or loopback address of family AF_IB by a local one: that of the id
+ * if it is bound to a port, else the first of an active port with the partition. -ENODEV: none.
  */
 int rca_addr_ib_own(struct rca_id *id, union rca_addr *dst)
 {
@@ -233,15 +166,10 @@ static int choose_port(struct rca_id *id)
 	return ret;
 }
 
-/**
- * rca_addr_ib_resolve() - resolve the AF_IB address of a peer
- * @id: the id, bound to an AF_IB address; its destination is the address of the peer
- *
- * Sends nothing. Looks for a local port with the partition of the peer that has the GID of the peer
- * or one of the same subnet.
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- * Return: 0, or -ENODEV if there is no such port.
+/*
+ * Resolve the AF_IB address of the peer of an id that is bound to one. Sends nothing: looks for a
+ * local port with the partition of the peer that has the GID of the peer or one of the same subnet.
+ * -ENODEV: there is none.
  */
 int rca_addr_ib_resolve(struct rca_id *id)
 {
@@ -254,9 +182,9 @@ int rca_addr_ib_resolve(struct rca_id *id)
 		if (ret)
 			return ret;
 	}
-	rca_addr_ib_translate(&id->local, &addr);
+	translate_ib(&id->local, &addr);
 	rdma_addr_set_dgid(&addr, (union ib_gid *)&id->dst.ib.sib_addr);
-	rca_addr_ib_keep(&id->link, &addr);
+	keep_ib_link(&id->link, &addr);
 	return 0;
 }
 
@@ -272,7 +200,7 @@ static int is_device(struct net_device *lower, struct netdev_nested_priv *priv)
  */
 static bool may_have_gid_of(struct ib_device *ibdev, u32 port, struct net_device *ndev)
 {
-	/* Only compared: ib_core may drop its reference at any time. Some drivers do not tell. */
+	/* Only compared: ib_core may drop its reference at any time. Some drivers do not set it. */
 	void *own = rcu_access_pointer(ibdev->port_data[port].netdev);
 	struct netdev_nested_priv priv = { .data = own };
 	bool may_have;
@@ -308,10 +236,14 @@ static const struct ib_gid_attr *find_gid(struct rca_id *id, struct rca_device *
 	struct net_device *ndev;
 	union ib_gid gid;
 
-	if (addr->dev_type == ARPHRD_INFINIBAND)
-		return rca_addr_ib_gid(ibdev, port, net, addr);
 	if (!rdma_dev_access_netns(ibdev, net))
 		return ERR_PTR(-ENODEV);
+	if (addr->dev_type == ARPHRD_INFINIBAND) {
+		if (!rdma_protocol_ib(ibdev, port))
+			return ERR_PTR(-ENODEV);
+		rdma_addr_get_sgid(addr, &gid);
+		return rdma_find_gid_by_port(ibdev, &gid, IB_GID_TYPE_IB, port, NULL);
+	}
 	if (rdma_protocol_iwarp(ibdev, port))
 		return rca_iwport_find(ibdev, port, net, addr->bound_dev_if);
 	if (!rdma_protocol_roce(ibdev, port))
@@ -329,15 +261,10 @@ static const struct ib_gid_attr *find_gid(struct rca_id *id, struct rca_device *
 	return attr;
 }
 
-/**
- * rca_local_device() - bind an id to the device with a local address
- * @id: the id; it has no device
- * @local: the address
- * @addr: contains the network device with the address
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- * Return: 0; -ENODEV no RDMA device that the id may use has the address; -EINVAL @id is of
- * RDMA_PS_IPOIB, and the network device is not IPoIB.
+/*
+ * Bind an id without a device to the one with the address @local, which the network device of @addr
+ * has. -ENODEV: no RDMA device that the id may use has it; -EINVAL: the id is of RDMA_PS_IPOIB, and
+ * the network device is not IPoIB.
  */
 int rca_local_device(struct rca_id *id, const union rca_addr *local, struct rdma_dev_addr *addr)
 {
@@ -363,21 +290,19 @@ int rca_local_device(struct rca_id *id, const union rca_addr *local, struct rdma
 	return -ENODEV;
 }
 
-/**
- * rca_local_keep_link() - store the part of an address resolution that the route needs
- * @id: the id; stops watching for changes of the network
- * @addr: result of translation or resolution
- *
- * Context: Process context. Expects @id->op to be held by the caller. Takes and releases @id->lock.
+/*
+ * Store the part of an address resolution that the route needs. The id stops watching for changes
+ * of the network.
  */
 void rca_local_keep_link(struct rca_id *id, struct rdma_dev_addr *addr)
 {
+	lockdep_assert_held(&id->op);
 	rca_id_unwatch(id);
 	spin_lock_irq(&id->lock);
 	memset(&id->link, 0, sizeof(id->link));
 	id->link.ifindex = addr->bound_dev_if;
 	if (addr->dev_type == ARPHRD_INFINIBAND) {
-		rca_addr_ib_keep(&id->link, addr);
+		keep_ib_link(&id->link, addr);
 		spin_unlock_irq(&id->lock);
 		return;
 	}
@@ -388,18 +313,13 @@ void rca_local_keep_link(struct rca_id *id, struct rdma_dev_addr *addr)
 	spin_unlock_irq(&id->lock);
 }
 
-/**
- * rca_local_needs_port() - check whether an id has to allocate a port
- * @id: the id
- *
- * TCP connections are identified by their ports. IB and RoCE connections are not: any number of ids
- * may use the same port to one destination.
- *
- * Context: Any context. Expects @id->op to be held by the caller.
- * Return: true if rca_id_bind() must be called.
+/*
+ * Must rca_id_bind() be called? TCP connections are identified by their ports. IB and RoCE
+ * connections are not: any number of ids may use the same port to one destination.
  */
 bool rca_local_needs_port(const struct rca_id *id)
 {
+	lockdep_assert_held(&id->op);
 	return id->dev && id->dev->tp->over_tcp && !rca_id_bound(id);
 }
 
@@ -435,18 +355,6 @@ int rca_local_check_family(const union rca_addr *addr)
 	}
 }
 
-/* Bind @id to the device of a local address that is no wildcard. */
-static int find_device(struct rca_id *id, const union rca_addr *src, struct rdma_dev_addr *addr)
-{
-	int ret = 0;
-
-	if (src->sa.sa_family == AF_IB)
-		rca_addr_ib_translate(src, addr);
-	else
-		ret = rdma_translate_ip(&src->sa, addr);
-	return ret ?: rca_local_device(id, src, addr);
-}
-
 /*
  * The address of an id that owns no port: a port that others may have, too. The service ID of an
  * AF_IB address is completed. Returns 0 or -EPROTONOSUPPORT.
@@ -463,15 +371,12 @@ static int complete_address(struct rca_id *id)
 	return ret;
 }
 
-/**
- * rca_local_set() - bind an id to a local address
- * @id: the id
- * @src: the address; a wildcard or loopback address selects no device
- * @take_port: allocate a port in any case, as bind does; an active id otherwise needs one only on
- *             iWARP or if @src has a port
+/*
+ * Bind an id to a local address; a wildcard or loopback address selects no device. @take_port:
+ * allocate a port in any case, as bind does; an active id otherwise needs one only on iWARP or if
+ * @src has a port.
  *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0; -EINVAL wrong state, no family, or link-local without scope; -EAFNOSUPPORT;
+ * Returns 0; -EINVAL wrong state, no family, or link-local without scope; -EAFNOSUPPORT;
  * -EADDRNOTAVAIL not a local address, or a conflict that involves a wildcard; -EADDRINUSE; -EACCES;
  * -ENODEV no RDMA device has the address; -EPROTONOSUPPORT the service ID of an AF_IB address is of
  * another port space.
@@ -491,7 +396,12 @@ int rca_local_set(struct rca_id *id, const union rca_addr *src, bool take_port)
 		addr.bound_dev_if = rca_addr_scope(src);
 	}
 	if (!rca_local_is_wildcard(src)) {
-		ret = find_device(id, src, &addr);
+		if (src->sa.sa_family == AF_IB)
+			translate_ib(src, &addr);
+		else
+			ret = rdma_translate_ip(&src->sa, &addr);
+		if (!ret)
+			ret = rca_local_device(id, src, &addr);
 		if (ret)
 			return ret;
 	}

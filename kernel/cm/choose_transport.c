@@ -12,25 +12,14 @@
 
 #include "transport/transport.h"
 
-/**
- * rca_lower_peer() - the peer of a trunk for an id
- * @id: the id, with a path and a local GID
- * @key: set
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- */
-static void rca_lower_peer(struct rca_id *id, struct rca_peer_key *key)
+/* The peer of a trunk for an id that has a path and a local GID. */
+static void set_peer(struct rca_id *id, struct rca_peer_key *key)
 {
 	const struct sa_path_rec *path = &id->setup->path;
 
 	lockdep_assert_held(&id->op);
 	rca_peer_key(key, id->dev->serial, id->port_num, id->sgid_attr, &path->dgid,
 		     be16_to_cpu(path->pkey));
-}
-
-static bool has_known_mtu(const struct sa_path_rec *path)
-{
-	return path->mtu >= IB_MTU_256 && path->mtu <= IB_MTU_4096;
 }
 
 static bool is_connected(const struct rca_id *id)
@@ -49,7 +38,7 @@ static enum rca_no_trunk why_not(const struct rca_id *id)
 	const struct rca_setup *setup = id->setup;
 
 	if (id->dev->tp->over_tcp || !is_connected(id) || !id->sgid_attr || setup->path_in ||
-	    setup->path_out || !has_known_mtu(&setup->path))
+	    setup->path_out || setup->path.mtu < IB_MTU_256 || setup->path.mtu > IB_MTU_4096)
 		return RCA_NO_TRUNK_PATH;
 	if (rca_id_opts(id)->trunk == RDMA_CM_ALT_TRUNK_NEVER)
 		return RCA_NO_TRUNK_NEVER;
@@ -67,26 +56,18 @@ static noinline void *create_over_trunk(struct rca_id *id, const struct rca_tp_o
 	id->no_trunk = why_not(id);
 	if (id->no_trunk != RCA_NO_TRUNK_NONE)
 		return NULL;
-	rca_lower_peer(id, &key);
+	set_peer(id, &key);
 	lower = rca_trunks_create(&key, id, tp);
 	if (lower)
 		rca_stats_trunk(id->dev, id->port_num, RCA_STAT_CONNECT);
 	return lower;
 }
 
-/* Has the request to go over a trunk? */
-static bool needs_trunk(const struct rca_id *id)
-{
-	const struct rca_retry *retry = id->setup->retry;
-
-	return retry ? retry->trunk_only : rca_id_opts(id)->trunk == RDMA_CM_ALT_TRUNK_REQUIRE;
-}
-
 /**
  * rca_lower_why() - why the lower cm_id of an id was not made over a trunk
  * @id: the id, with a lower cm_id
  *
- * Context: Process context. Expects @id->op to be held by the caller.
+ * Context: Process context.
  * Return: the reason, as in RDMA_CM_ALT_NL_A_NO_TRUNK; NULL: it was.
  */
 const char *rca_lower_why(const struct rca_id *id)
@@ -108,16 +89,15 @@ const char *rca_lower_why(const struct rca_id *id)
 	return is_connected(id) ? names[id->no_trunk] : "qp-type";
 }
 
-/**
- * rca_lower_create() - create the lower cm_id of an id for a connection request
- * @id: the id, with a path and without a lower cm_id; its request is kept, unless it is over TCP
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0; -EOPNOTSUPP: no trunk is open, which the program requires; -EINVAL: likewise, and the
- * private data are too long for another transport; or another errno.
+/*
+ * Create the lower cm_id of an id for a connection request, which is kept, unless it is over TCP.
+ * -EOPNOTSUPP: no trunk is open, which the program requires; -EINVAL: likewise, and the private
+ * data are too long for another transport.
  */
 int rca_lower_create(struct rca_id *id)
 {
+	bool required = rca_id_opts(id)->trunk == RDMA_CM_ALT_TRUNK_REQUIRE;
+	const struct rca_retry *retry = id->setup->retry;
 	const struct rca_tp_ops *tp = id->dev->tp;
 	void *lower = NULL;
 
@@ -127,8 +107,8 @@ int rca_lower_create(struct rca_id *id)
 	else
 		id->no_trunk = RCA_NO_TRUNK_OFF;
 	id->tp = tp;
-	if (!lower && needs_trunk(id))
-		return rca_id_opts(id)->trunk == RDMA_CM_ALT_TRUNK_REQUIRE ? -EOPNOTSUPP : -EINVAL;
+	if (!lower && (retry ? retry->trunk_only : required))
+		return required ? -EOPNOTSUPP : -EINVAL;
 	if (!lower)
 		lower = id->tp->create(id->dev->ibdev, id);
 	if (IS_ERR(lower))
@@ -145,31 +125,24 @@ int rca_lower_create(struct rca_id *id)
  */
 
 /*
- * The peer keeps a hello under the source GID of the path, to which it is to be true. A program may
- * have set a path whose source is another host.
+ * Make the private data of the RTU of an id, up to RCA_RTU_DATA_MAX bytes. Returns their length; 0:
+ * no hello, as trunks are not used, or the RTU goes over one.
  */
-static bool is_from_here(const struct rca_id *id)
-{
-	return !memcmp(&id->setup->path.sgid, &id->sgid_attr->gid, sizeof(union ib_gid));
-}
-
-/**
- * rca_hello_tell() - make the private data of the RTU of an id
- * @id: the id, whose device is not over TCP
- * @data: RCA_RTU_DATA_MAX bytes; filled in
- *
- * Context: Process context. May sleep. Expects @id->op to be held by the caller.
- * Return: length of the private data; 0: there is nothing to tell, or the RTU goes over a trunk.
- */
-u8 rca_hello_tell(struct rca_id *id, u8 *data)
+u8 rca_hello_fill(struct rca_id *id, u8 *data)
 {
 	struct rca_peer_key key;
 	u8 len;
 
 	lockdep_assert_held(&id->op);
-	if (!id->sgid_attr || !rca_trunks_used() || id->tp->reliable || !is_from_here(id))
+	if (!id->sgid_attr || !rca_trunks_used() || id->tp->reliable)
 		return 0;
-	rca_lower_peer(id, &key);
+	/*
+	 * The peer keeps a hello under the source GID of the path. A program may have set a path
+	 * whose source is another host.
+	 */
+	if (memcmp(&id->setup->path.sgid, &id->sgid_attr->gid, sizeof(union ib_gid)))
+		return 0;
+	set_peer(id, &key);
 	len = rca_trunks_tell(id->dev, &key, data);
 	if (len)
 		rca_stats_trunk(id->dev, id->port_num, RCA_STAT_HELLO_SENT);
@@ -191,27 +164,17 @@ static bool get_peer(struct rca_id *id, struct rca_peer_key *key)
 	return found;
 }
 
-/* The id may lose its device meanwhile. */
-static void count_heard(struct rca_id *id)
-{
-	spin_lock_irq(&id->lock);
-	rca_stats_trunk(id->dev, id->port_num, RCA_STAT_HELLO_RECEIVED);
-	spin_unlock_irq(&id->lock);
-}
-
-/**
- * rca_hello_hear() - read the private data of an RTU
- * @id: the id that has received it, which a connection request created
- * @event: the RTU
- *
- * Context: Process context, callback of a transport. Does not sleep. Takes and releases @id->lock.
- */
-void rca_hello_hear(struct rca_id *id, const struct rca_tp_event *event)
+/* Read the private data of an RTU for an id that a connection request created. Does not sleep. */
+void rca_hello_read(struct rca_id *id, const struct rca_tp_event *event)
 {
 	struct rca_peer_key key;
 
 	if (!rca_trunks_used() || !get_peer(id, &key))
 		return;
-	if (rca_trunks_heard(&key, event->rtu_data, event->rtu_len))
-		count_heard(id);
+	if (!rca_trunks_heard(&key, event->rtu_data, event->rtu_len))
+		return;
+	/* The id may have lost its device meanwhile. */
+	spin_lock_irq(&id->lock);
+	rca_stats_trunk(id->dev, id->port_num, RCA_STAT_HELLO_RECEIVED);
+	spin_unlock_irq(&id->lock);
 }

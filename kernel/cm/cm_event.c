@@ -35,20 +35,6 @@ static bool is_timeout(enum rca_input input)
 	return input == RCA_IN_REQ_TIMEOUT || input == RCA_IN_DREQ_TIMEOUT;
 }
 
-/*
- * ib_cm reports a timeout after it has put its reference of the cm_id: destroy() does not wait for
- * that callback, and the owner may be being freed.
- */
-static bool get_owner(struct rca_id *id)
-{
-	bool alive;
-
-	rcu_read_lock();
-	alive = rca_obj_tryget(&id->obj);
-	rcu_read_unlock();
-	return alive;
-}
-
 /* The peer has no room for the request, and no time is left to repeat it. */
 static const struct rca_tp_event held_too_long = {
 	.input = RCA_IN_REQ_TIMEOUT,
@@ -62,16 +48,11 @@ static const struct rca_tp_event stale_event = {
 	.has_conn = true,
 };
 
-/* Is it a reply that the id waits for, while QPs are compared? */
-static bool is_expected_reply(struct rca_id *id, const struct rca_tp_event *event)
-{
-	return event->input == RCA_IN_REP && rca_trunks_used() &&
-	       rca_id_state(id) == RCA_ST_REQ_SENT;
-}
-
 static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_event *event)
 {
-	bool claims = is_expected_reply(id, event);
+	/* While QPs are compared, a reply that the id waits for claims the QP of the peer. */
+	bool claims = event->input == RCA_IN_REP && rca_trunks_used() &&
+		      rca_id_state(id) == RCA_ST_REQ_SENT;
 	struct rca_event *ev = NULL;
 	struct rca_step step;
 	bool again;
@@ -114,7 +95,7 @@ static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_
 	if (claims && step.verdict != RCA_TAKE)
 		rca_peer_qp_release(id);
 	if (event->rtu_data && step.verdict == RCA_TAKE)
-		rca_hello_hear(id, event);
+		rca_hello_read(id, event);
 	/*
 	 * The state has changed, so the message is not sent again, and no longer counts as
 	 * unanswered.
@@ -143,8 +124,16 @@ u8 rca_cm_event(void *owner, void *lower, const struct rca_tp_event *event)
 {
 	struct rca_id *id = owner;
 	u8 action = 0;
+	bool alive;
 
-	if (!get_owner(id))
+	/*
+	 * ib_cm reports a timeout after it has put its reference of the cm_id: destroy() does not
+	 * wait for that callback, and the owner may be being freed.
+	 */
+	rcu_read_lock();
+	alive = rca_obj_tryget(&id->obj);
+	rcu_read_unlock();
+	if (!alive)
 		return 0;
 	/* A late report about a cm_id that was replaced, or for the id that had this memory. */
 	if (READ_ONCE(id->lower) != lower)
@@ -154,6 +143,6 @@ u8 rca_cm_event(void *owner, void *lower, const struct rca_tp_event *event)
 	else
 		action = handle_conn_event(id, lower, event);
 out_put:
-	rca_id_put(id);		/* got in get_owner() */
+	rca_id_put(id);		/* got above */
 	return action;
 }

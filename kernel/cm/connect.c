@@ -27,7 +27,7 @@
 /* Attempts to find a port that the host's TCP does not use, if the port may be chosen freely. */
 #define PORT_TRIES	8
 
-/* The length of the private data that fits an answer, by the transport of the connection. */
+/* Room for private data in an answer, by the transport of the connection. */
 static unsigned int private_max(const struct rca_id *id, enum rca_wire_msg msg)
 {
 	/* Without a device the state refuses the operation. */
@@ -58,6 +58,10 @@ static int send_tcp(struct rca_id *id, const struct rca_tp_conn *conn)
 	return id->tp->connect(id->lower, &req);
 }
 
+/*
+ * Send a connection request. -EINPROGRESS: the caller must call rca_tp_ops.finish() of the cm_id,
+ * and then connect_finished().
+ */
 static int start_connect(struct rca_id *id, const struct rca_tp_conn *user)
 {
 	struct rca_tp_conn conn = *user;
@@ -65,6 +69,8 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *user)
 	int ret;
 
 	lockdep_assert_held(&id->op);
+	if (id->qp_type == IB_QPT_UD)
+		return rca_sidr_connect_locked(id, user);
 	ret = rca_id_may(id, RCA_IN_CONNECT);
 	if (ret)
 		return ret;
@@ -81,7 +87,7 @@ static int start_connect(struct rca_id *id, const struct rca_tp_conn *user)
 	ret = id->dev->tp->over_tcp ? 0 : rca_retry_keep(id, &conn);
 	if (ret)
 		goto err_unreserve;
-	/* What is kept tells which transport it may use. */
+	/* The kept request says which transports it may use. */
 	ret = rca_lower_create(id);
 	if (ret)
 		goto err_drop_request;
@@ -110,16 +116,11 @@ err_unreserve:
 	return ret;
 }
 
-/**
- * rca_connect_finished_locked() - handle the end of a connect that returned -EINPROGRESS
- * @id: the id
- * @lower: cm_id of the connect; may have been destroyed
- * @ret: result of rca_tp_ops.finish()
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: as rca_connect_locked().
+/*
+ * Handle the result of rca_tp_ops.finish(), which ran without rca_id.op: @lower may have been
+ * destroyed meanwhile.
  */
-static int rca_connect_finished_locked(struct rca_id *id, void *lower, int ret)
+static int connect_finished(struct rca_id *id, void *lower, int ret)
 {
 	lockdep_assert_held(&id->op);
 	if (!ret)
@@ -133,31 +134,10 @@ static int rca_connect_finished_locked(struct rca_id *id, void *lower, int ret)
 }
 
 /*
- * Wait for a connect that may block, without rca_id.op, which destruction of the id and removal of
- * its device need.
+ * Choose another port if a connect failed because the host uses the port. Returns true if the
+ * connect should be repeated.
  */
-static int finish_connect(struct rca_id *id)
-{
-	const struct rca_tp_ops *tp = id->dev->tp;
-	void *lower = id->lower;
-	int ret;
-
-	mutex_unlock(&id->op);
-	ret = tp->finish(lower);
-	mutex_lock(&id->op);
-	return rca_connect_finished_locked(id, lower, ret);
-}
-
-/**
- * rca_connect_again() - choose another port if a connect failed because the host uses the port
- * @id: the id
- * @ret: errno of the connect
- * @tries: counts the attempts; 0 at first
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- * Return: true if the connect should be repeated.
- */
-static bool rca_connect_again(struct rca_id *id, int ret, unsigned int *tries)
+static bool choose_other_port(struct rca_id *id, int ret, unsigned int *tries)
 {
 	struct rca_bind *bind = rca_id_opts(id)->bind;
 
@@ -169,56 +149,51 @@ static bool rca_connect_again(struct rca_id *id, int ret, unsigned int *tries)
 	return true;
 }
 
-/**
- * rca_connect_start_locked() - send a connection request without waiting for TCP
- * @id: the id; its route is resolved
- * @conn: local parameters; the private data is the user's part
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: as rca_connect_locked(); or -EINPROGRESS: the caller must call rca_tp_ops.finish() of the
- * cm_id, and then rca_connect_finished_locked().
+/*
+ * Send a connection request, and let TCP connect without rca_id.op, which destruction of the id and
+ * removal of its device need.
  */
-static int rca_connect_start_locked(struct rca_id *id, const struct rca_tp_conn *conn)
+static int connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 {
-	return id->qp_type == IB_QPT_UD ? rca_sidr_connect_locked(id, conn) :
-					  start_connect(id, conn);
+	const struct rca_tp_ops *tp;
+	unsigned int tries = 0;
+	void *lower;
+	int ret;
+
+	lockdep_assert_held(&id->op);
+	do {
+		ret = start_connect(id, conn);
+		if (ret == -EINPROGRESS) {
+			tp = id->dev->tp;
+			lower = id->lower;
+			mutex_unlock(&id->op);
+			ret = tp->finish(lower);
+			mutex_lock(&id->op);
+			ret = connect_finished(id, lower, ret);
+		}
+	} while (ret && choose_other_port(id, ret, &tries));
+	rca_id_report_op(id, "connect", ret);
+	return ret;
 }
 
 /**
- * rca_connect_locked() - send a connection request
+ * rca_connect() - send a connection request
  * @id: the id; its route is resolved
  * @conn: local parameters; the private data is the user's part
  *
  * If it fails, the id is unchanged.
  *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller; releases it while a
- * TCP connect blocks.
+ * Context: Process context. Sleeps. Takes and releases @id->op, also while a TCP connect blocks.
  * Return: 0, an event follows; -EINVAL wrong state or private data too long; -EOPNOTSUPP the id
  * requires a trunk, and none is open; -EPERM the QP is another user's; -ENXIO; -ENOMEM; on iWARP
  * also -ERESTARTSYS, -ECONNABORTED if the id was destroyed meanwhile, and errnos of TCP.
  */
-static int rca_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
-{
-	unsigned int tries = 0;
-	int ret;
-
-	lockdep_assert_held(&id->op);
-	do {
-		ret = rca_connect_start_locked(id, conn);
-		if (ret == -EINPROGRESS)
-			ret = finish_connect(id);
-	} while (ret && rca_connect_again(id, ret, &tries));
-	rca_id_report_op(id, "connect", ret);
-	return ret;
-}
-
-/* rca_connect_locked() that takes rca_id.op. */
 int rca_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 {
 	int ret;
 
 	mutex_lock(&id->op);
-	ret = rca_connect_locked(id, conn);
+	ret = connect_locked(id, conn);
 	mutex_unlock(&id->op);
 	return ret;
 }
@@ -357,7 +332,7 @@ int rca_establish(struct rca_id *id)
 	ret = step.err;
 	if (step.verdict != RCA_TAKE)
 		goto out_unlock;
-	ret = id->tp->send_rtu(id->lower, hello, rca_hello_tell(id, hello));
+	ret = id->tp->send_rtu(id->lower, hello, rca_hello_fill(id, hello));
 	/* A callback is about to report the end of the connection: as if it already had. */
 	if (ret == -ECONNRESET) {
 		ret = -EINVAL;
@@ -373,25 +348,6 @@ out_unlock:
 	rca_id_report_op(id, "establish", ret);
 	mutex_unlock(&id->op);
 	return ret;
-}
-
-/* The QP has received before the RTU of the peer. */
-static int handle_comm_est(struct rca_id *id)
-{
-	const struct rca_tp_event up = { .input = RCA_IN_UP };
-
-	lockdep_assert_held(&id->op);
-	switch (rca_id_state(id)) {
-	case RCA_ST_REP_SENT:
-		if (id->tp->received)
-			id->tp->received(id->lower);
-		rca_cm_event(id, id->lower, &up);
-		return 0;
-	case RCA_ST_CONNECTED:
-		return -EISCONN;
-	default:
-		return -EINVAL;
-	}
 }
 
 /**
@@ -413,13 +369,27 @@ static int handle_comm_est(struct rca_id *id)
  */
 int rca_notify(struct rca_id *id, u32 event)
 {
+	const struct rca_tp_event up = { .input = RCA_IN_UP };
+	enum rca_state state;
 	int ret = -EINVAL;
 
 	mutex_lock(&id->op);
-	if (rca_id_state(id) == RCA_ST_REMOVED)
+	state = rca_id_state(id);
+	if (state == RCA_ST_REMOVED) {
 		ret = -ENXIO;
-	else if (id->lower && event == IB_EVENT_COMM_EST)
-		ret = id->dev->tp->over_tcp ? 0 : handle_comm_est(id);
+	} else if (id->lower && event == IB_EVENT_COMM_EST) {
+		if (id->dev->tp->over_tcp) {
+			ret = 0;
+		} else if (state == RCA_ST_CONNECTED) {
+			ret = -EISCONN;
+		} else if (state == RCA_ST_REP_SENT) {
+			/* The QP has received before the RTU of the peer. */
+			if (id->tp->received)
+				id->tp->received(id->lower);
+			rca_cm_event(id, id->lower, &up);
+			ret = 0;
+		}
+	}
 	rca_id_report_op(id, "notify", ret);
 	mutex_unlock(&id->op);
 	return ret;
@@ -434,47 +404,39 @@ int rca_notify(struct rca_id *id, u32 event)
  * held while TCP connects, nor does a worker wait for that, because other ids need the workers.
  */
 
-/* The call has returned: report the failure by an event. The program may connect again. */
-static void post_connect_error(struct rca_id *id, int status)
-{
-	struct rca_event *ev = rca_id_event(id);
-	unsigned long flags;
-
-	spin_lock_irqsave(&id->lock, flags);
-	if (id->state == RCA_ST_ROUTE_RESOLVED) {
-		rca_id_post_locked(id, ev, RDMA_CM_ALT_EVENT_CONNECT_ERROR, status);
-		ev = NULL;
-	}
-	spin_unlock_irqrestore(&id->lock, flags);
-	rca_event_free(ev);
-}
-
+/* The call has returned, so an event reports a failure. The program may connect again. */
 static void end_pending(struct rca_id *id, struct rca_pending_connect *pending, int ret)
 {
+	struct rca_event *ev;
+	unsigned long flags;
+
 	rca_id_report_own_op(id, "connect", ret);	/* a failure is reported by the event */
-	if (ret)
-		post_connect_error(id, ret);
+	if (ret) {
+		ev = rca_id_event(id);
+		spin_lock_irqsave(&id->lock, flags);
+		if (id->state == RCA_ST_ROUTE_RESOLVED) {
+			rca_id_post_locked(id, ev, RDMA_CM_ALT_EVENT_CONNECT_ERROR, ret);
+			ev = NULL;
+		}
+		spin_unlock_irqrestore(&id->lock, flags);
+		rca_event_free(ev);
+	}
 	rca_id_free_connect(pending);
-}
-
-/* Run with the program's credentials and memory cgroup: a kernel thread has neither. */
-static int start_as_program(struct rca_id *id, struct rca_pending_connect *pending)
-{
-	struct mem_cgroup *old_memcg = set_active_memcg(id->obj.ctx->memcg);
-	const struct cred *old_cred = override_creds(pending->cred);
-	int ret = rca_connect_start_locked(id, &pending->conn);
-
-	revert_creds(old_cred);
-	set_active_memcg(old_memcg);
-	return ret;
 }
 
 static void send_pending(struct rca_id *id, struct rca_pending_connect *pending)
 {
+	struct mem_cgroup *old_memcg;
+	const struct cred *old_cred;
 	int ret;
 
 	lockdep_assert_held(&id->op);
-	ret = start_as_program(id, pending);
+	/* With the program's credentials and memory cgroup: a kernel thread has neither. */
+	old_memcg = set_active_memcg(id->obj.ctx->memcg);
+	old_cred = override_creds(pending->cred);
+	ret = start_connect(id, &pending->conn);
+	revert_creds(old_cred);
+	set_active_memcg(old_memcg);
 	if (ret != -EINPROGRESS) {
 		end_pending(id, pending, ret);
 		return;
@@ -494,8 +456,8 @@ static void tcp_work(struct work_struct *work)
 	int ret = pending->tp->finish(pending->lower);
 
 	mutex_lock(&id->op);
-	ret = rca_connect_finished_locked(id, pending->lower, ret);
-	if (ret && rca_connect_again(id, ret, &pending->tries))
+	ret = connect_finished(id, pending->lower, ret);
+	if (ret && choose_other_port(id, ret, &pending->tries))
 		send_pending(id, pending);
 	else
 		end_pending(id, pending, ret);
@@ -503,12 +465,7 @@ static void tcp_work(struct work_struct *work)
 	rca_id_put(id);			/* got in send_pending() */
 }
 
-/**
- * rca_connect_continue() - send the request that waits for the route, if its resolution has ended
- * @id: the id, with a setup
- *
- * Context: Process context: work. Sleeps. Expects @id->op to be held by the caller.
- */
+/* Send the request that waits for the route, if its resolution has ended. The id has a setup. */
 void rca_connect_continue(struct rca_id *id)
 {
 	struct rca_pending_connect *pending = id->setup->connect;
@@ -550,8 +507,8 @@ static struct rca_pending_connect *pending_alloc(const struct rca_tp_conn *conn)
  * @done: completed steps are added
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: 0, an event follows; the errno of the step that failed at once, or of
- * rca_connect_locked(); -EINVAL the route is not among the steps; -ENOMEM.
+ * Return: 0, an event follows; the errno of the step that failed at once, or of rca_connect();
+ * -EINVAL the route is not among the steps; -ENOMEM.
  */
 int rca_pipeline_connect(struct rca_id *id, const struct rca_pipeline *pipe,
 			 const struct rca_tp_conn *conn, u32 *done)
@@ -571,7 +528,7 @@ int rca_pipeline_connect(struct rca_id *id, const struct rca_pipeline *pipe,
 		goto out_unlock;
 	switch (rca_id_state(id)) {
 	case RCA_ST_ROUTE_RESOLVED:
-		ret = rca_connect_locked(id, &pending->conn);
+		ret = connect_locked(id, &pending->conn);
 		break;
 	case RCA_ST_ADDR_QUERY:
 	case RCA_ST_ROUTE_QUERY:

@@ -100,12 +100,9 @@ static u32 teardown_id(struct rca_id *id)
 	return reported;
 }
 
-/**
- * rca_teardown_published() - destroy an id that is in the handle table, unless another caller does
- * @id: the id; the caller keeps its reference
- *
- * Context: Process context. Sleeps. Not from a callback.
- * Return: true: the id is destroyed; false: another caller destroys it, or it is not published.
+/*
+ * Destroy an id that is in the handle table; the caller keeps its reference. Returns false if
+ * another caller destroys it, or it is not published.
  */
 static bool rca_teardown_published(struct rca_id *id)
 {
@@ -116,11 +113,9 @@ static bool rca_teardown_published(struct rca_id *id)
 	return true;
 }
 
-/**
- * rca_teardown_requests() - reject connection requests whose events were removed from a queue
- * @requests: undelivered events with a child, linked by their items; emptied
- *
- * Context: Process context. Sleeps.
+/*
+ * Reject connection requests whose events, linked by their items, were removed from a queue before
+ * their delivery.
  */
 static void rca_teardown_requests(struct list_head *requests)
 {
@@ -245,10 +240,10 @@ void rca_teardown_device(struct rca_device *dev)
  * the lower layers make the destroying thread wait: for messages that are being sent, and for
  * callbacks.
  *
- * The user decides how long it takes: a thread of theirs that does not run, as its cgroup has no
- * time left, may hold an id. So a thread of the user closes, and has closed when it goes on: the
- * ports of a process are free when it is gone. For a descriptor that another user has passed, work
- * of the user who made the ids destroys them, and who closes waits a moment at most.
+ * The user decides how long it takes: a thread that does not run, as its cgroup has no time left,
+ * may hold an id. So a thread of the user destroys the ids before it returns: the ports of a
+ * process are free when it is gone. For a descriptor that another user has passed, work of the user
+ * who made the ids destroys them, and the closing thread waits for OTHERS_WAIT at most.
  *
  * Locking: a spinlock for the position in a context; see "DOC: Locking" in id.h for the locks of
  * destroying an id.
@@ -281,7 +276,7 @@ struct worker {
  * @ctx: the context, or that of the queue (holds a reference until @done)
  * @pos: position in @ctx (lock: @lock)
  * @lock: protects @pos
- * @ref: references: who closes, and each one that is running
+ * @ref: references: the thread that closes, and each of @running
  * @running: workers that have not ended, and the thread of the user that closes
  * @done: all ids are destroyed
  * @workers: the workers
@@ -327,13 +322,13 @@ static void closing_put(struct closing *closing)
 		kfree(closing);
 }
 
-static void begin(struct closing *closing)
+static void begin_closing(struct closing *closing)
 {
-	refcount_inc(&closing->ref);	/* put in end() */
+	refcount_inc(&closing->ref);	/* put in end_closing() */
 	atomic_inc(&closing->running);
 }
 
-static void end(struct closing *closing)
+static void end_closing(struct closing *closing)
 {
 	if (atomic_dec_and_test(&closing->running)) {
 		rca_queue_put(closing->queue);	/* got in close_ids() */
@@ -350,7 +345,7 @@ static void worker_work(struct work_struct *work)
 	struct closing *closing = container_of(work, struct worker, work)->closing;
 
 	destroy_some(closing, UINT_MAX);
-	end(closing);
+	end_closing(closing);
 }
 
 /* Destroys the ids, with the help of workers; the last of them that ends completes @done. */
@@ -362,31 +357,18 @@ static void destroy_all(struct closing *closing)
 		for (i = 0; i < count; i++) {
 			closing->workers[i].closing = closing;
 			INIT_WORK(&closing->workers[i].work, worker_work);
-			begin(closing);
+			begin_closing(closing);
 			queue_work(rca_account_wq(&closing->ctx->account),
 				   &closing->workers[i].work);
 		}
 		destroy_some(closing, UINT_MAX);
 	}
-	end(closing);
+	end_closing(closing);
 }
 
 static void first_work(struct work_struct *work)
 {
 	destroy_all(container_of(work, struct closing, first));
-}
-
-/* A worker of the kernel closes files for everybody, and waits for nobody. */
-static bool is_worker(void)
-{
-	return current->flags & PF_WQ_WORKER;
-}
-
-/* Does the caller belong to the user, or to the process, who opened the context? */
-static bool is_own(const struct rca_ctx *ctx)
-{
-	return uid_eq(rca_account_user(), rca_account_uid(&ctx->account)) ||
-	       task_tgid(current) == ctx->pid;
 }
 
 static void close_ids(struct rca_ctx *ctx, struct rca_queue *queue,
@@ -395,26 +377,30 @@ static void close_ids(struct rca_ctx *ctx, struct rca_queue *queue,
 {
 	/* A close cannot fail, and this is small. */
 	struct closing *closing = kzalloc(sizeof(*closing), GFP_KERNEL | __GFP_NOFAIL);
-	bool own = !is_worker() && is_own(ctx);
+	/* A worker of the kernel closes files for everybody, and waits for nobody. */
+	bool is_worker = current->flags & PF_WQ_WORKER;
+	/* Does the caller belong to the user, or to the process, who opened the context? */
+	bool is_own = uid_eq(rca_account_user(), rca_account_uid(&ctx->account)) ||
+		      task_tgid(current) == ctx->pid;
 
 	closing->next = next;
 	closing->destroy = destroy;
-	closing->ctx = rca_ctx_get(ctx);	/* put in end() */
+	closing->ctx = rca_ctx_get(ctx);	/* put in end_closing() */
 	if (queue)
-		closing->queue = rca_queue_get(queue);	/* put in end() */
+		closing->queue = rca_queue_get(queue);	/* put in end_closing() */
 	spin_lock_init(&closing->lock);
 	refcount_set(&closing->ref, 1);
 	atomic_set(&closing->running, 0);
 	init_completion(&closing->done);
 	atomic_inc(&num_closing);
-	begin(closing);
-	if (own) {
+	begin_closing(closing);
+	if (is_own && !is_worker) {
 		destroy_all(closing);
 		wait_for_completion(&closing->done);
 	} else {
 		INIT_WORK(&closing->first, first_work);
 		queue_work(rca_account_wq(&ctx->account), &closing->first);
-		if (!is_worker())
+		if (!is_worker)
 			wait_for_completion_killable_timeout(&closing->done, OTHERS_WAIT);
 	}
 	closing_put(closing);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The work item of an id: operations that callbacks may not do, and timeouts. There is one work
- * item per id, because an id waits for one thing at a time; its state tells for what. And
+ * item per id, because an id waits for one thing at a time, which follows from its state. And
  * disconnecting, most of which is done by the work.
  *
  * Locking: the work runs with rca_id.op held.
@@ -17,15 +17,9 @@
 /* Timewait after an unanswered DREQ: longer than any packet to the QP can be delayed. */
 #define TIMEWAIT	msecs_to_jiffies(1000)
 
-/**
- * rca_id_send_dreq() - send a DREQ
- * @id: the id
- *
- * If the peer's RTU has not arrived yet, the DREQ has to wait for it; the work of the id is
- * queued when it arrives.
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- * Return: true if the DREQ was sent or waits for the RTU, false if it could not be sent.
+/*
+ * Send a DREQ. If the peer's RTU has not arrived yet, the DREQ has to wait for it; the work of the
+ * id is queued when it arrives. Returns false if the DREQ could not be sent.
  */
 bool rca_id_send_dreq(struct rca_id *id)
 {
@@ -52,7 +46,7 @@ static void send_disconnect(struct rca_id *id)
 	rca_id_step_post(id, RCA_IN_DISCONNECT_FAIL, NULL, 0);
 }
 
-/* How long an id that is destroyed waits for the DREP of its peer, in jiffies. Any context. */
+/* How long an id that is destroyed waits for the DREP of its peer, in jiffies. */
 unsigned long rca_id_linger(const struct rca_id *id)
 {
 	const struct rca_timing timing = rca_id_timing(id);
@@ -116,20 +110,8 @@ static void drop_ended(struct rca_id *id)
 }
 
 /*
- * The peer does not answer our DREQ. ib_cm would go on retransmitting it, so destroy the cm_id,
- * and wait for the timewait here.
- */
-static void end_disconnect(struct rca_id *id)
-{
-	if (rca_id_step_post(id, RCA_IN_DREQ_TIMEOUT, NULL, 0).verdict != RCA_TAKE)
-		return;
-	drop_ended(id);
-	rca_id_queue_work_at(id, TIMEWAIT);
-}
-
-/*
- * The peer has lost the connection: see peer_qp.c. The transport does not know that, and tells the
- * peer when the cm_id is destroyed.
+ * The peer has lost the connection: see peer_qp.c. The transport does not know that, and informs
+ * the peer when the cm_id is destroyed.
  */
 static void end_stale(struct rca_id *id)
 {
@@ -137,22 +119,17 @@ static void end_stale(struct rca_id *id)
 	drop_ended(id);
 	if (rca_id_state(id) != RCA_ST_DISCONNECTED)
 		return;
-	/* Without memory to wait, the end of the timewait is told at once. */
+	/* Without memory to wait, report the end of the timewait at once. */
 	if (rca_id_need_setup(id))
 		rca_id_queue_work_at(id, TIMEWAIT);
 	else
 		rca_id_step_post(id, RCA_IN_TIMEWAIT_EXIT, NULL, 0);
 }
 
-/**
- * rca_id_dreq_is_due() - may a DREQ that had to wait be sent now?
- * @id: the id, with a setup
- *
- * A DREQ waits for a slot of the send window, or for the RTU of the peer. While it waits for the
- * RTU, each attempt to send it is harmless.
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- * Return: true if rca_id_send_dreq() must be called; the id then has the slot.
+/*
+ * May a DREQ that had to wait be sent now? It waits for a slot of the send window, which the id has
+ * if this returns true, or for the RTU of the peer. Until the RTU, each attempt to send the DREQ is
+ * harmless.
  */
 bool rca_id_dreq_is_due(struct rca_id *id)
 {
@@ -169,10 +146,18 @@ static void continue_disconnect(struct rca_id *id)
 	left = id->setup->drep_deadline - jiffies;
 	if (rca_id_dreq_is_due(id))
 		send_disconnect(id);
-	if (left > 0)
+	if (left > 0) {
 		rca_id_queue_work_later(id, left);
-	else
-		end_disconnect(id);
+		return;
+	}
+	/*
+	 * The peer does not answer our DREQ. ib_cm would go on retransmitting it, so destroy the
+	 * cm_id, and wait for the timewait here.
+	 */
+	if (rca_id_step_post(id, RCA_IN_DREQ_TIMEOUT, NULL, 0).verdict != RCA_TAKE)
+		return;
+	drop_ended(id);
+	rca_id_queue_work_at(id, TIMEWAIT);
 }
 
 /* Send the DREQ of an id being destroyed. Returns true if its DREP has to be waited for. */

@@ -21,7 +21,6 @@ struct rdma_dev_addr;
 
 /* InfiniBand addresses: hardware addresses of IPoIB devices, and GIDs of family AF_IB. */
 
-void rca_addr_ib_keep_ndev(struct rca_link *link, const struct net_device *ndev);
 int rca_addr_ib_own(struct rca_id *id, union rca_addr *dst);
 int rca_addr_ib_resolve(struct rca_id *id);
 
@@ -82,8 +81,8 @@ struct rca_slot *rca_demux_first(struct rca_device *dev, const struct net *net);
 
 /* Hellos of the trunk protocol, in the RTU of a connection. */
 
-u8 rca_hello_tell(struct rca_id *id, u8 *data);
-void rca_hello_hear(struct rca_id *id, const struct rca_tp_event *event);
+u8 rca_hello_fill(struct rca_id *id, u8 *data);
+void rca_hello_read(struct rca_id *id, const struct rca_tp_event *event);
 
 /*
  * Retransmission of connection requests that were not answered or wait for a slot, and their

@@ -94,7 +94,7 @@ static struct rca_listen_net *rca_listen_net(const struct net *net)
 	return net_generic(net, rca_listen_net_id);
 }
 
-/* The value of a device in &rca_listen_net.devices. */
+/* Returns the flags of a device, see enum rca_listens; 0: none. */
 static unsigned long rca_listens_on(struct rca_listen_net *ln, struct rca_device *dev)
 {
 	void *entry;
@@ -244,7 +244,7 @@ struct start {
 	int ret;
 };
 
-/* Work of the user, while the caller of rca_listener_start() waits. */
+/* Work of the user, while the caller of start_listener() waits. */
 static void start_once(void *arg)
 {
 	struct start *start = arg;
@@ -285,29 +285,7 @@ static bool make_room(struct mem_cgroup *memcg)
 	return room;
 }
 
-/**
- * rca_listener_start() - listen on the device of the id, or on all that serve its namespace
- * @listener: the listener, with @id, @service_id and @wildcard; the lists are empty
- *
- * Context: Process context. Sleeps. Expects rca_id.op to be held by the caller.
- * Return: 0; -EBUSY: another user of a device has the service ID; -EACCES: a low port on a device
- * that all namespaces share; -EOPNOTSUPP; -ENXIO; -ENOMEM.
- */
-static int rca_listener_start(struct rca_listener *listener)
-{
-	const struct rca_account *account = &listener->id->obj.ctx->account;
-	struct start start = { .listener = listener, .cred = current_cred() };
-	int tries = 0;
-
-	lockdep_assert_held(&listener->id->op);
-	do {
-		rca_account_call(account, RCA_LANE_LISTEN, start_once, &start);
-	} while (start.ret == -ENOMEM && tries++ < ROOM_TRIES &&
-		 make_room(listener->id->obj.ctx->memcg));
-	return start.ret;
-}
-
-/* Work of the user, while the caller of rca_listener_stop() waits. */
+/* Work of the user, while the caller of rca_listen_stop() waits. */
 static void stop_now(void *arg)
 {
 	struct rca_listener *listener = arg;
@@ -316,13 +294,6 @@ static void stop_now(void *arg)
 	mutex_lock(&ln->mutex);
 	stop_locked(ln, listener);
 	mutex_unlock(&ln->mutex);
-}
-
-/* The caller holds rca_id.op, and frees the listener. Sleeps. */
-static void rca_listener_stop(struct rca_listener *listener)
-{
-	lockdep_assert_held(&listener->id->op);
-	rca_account_call(&listener->id->obj.ctx->account, RCA_LANE_LISTEN, stop_now, listener);
 }
 
 /**
@@ -353,14 +324,23 @@ void rca_listeners_device_removed(struct rca_device *dev)
 /* Ports to try while the module chooses the port and another user has its service ID. */
 #define PORT_TRIES	32
 
+/*
+ * Listen on the device of the id, or on all that serve its namespace. -EBUSY: another user of a
+ * device has the service ID; -EACCES: a low port on a device that all namespaces share.
+ */
 static int start_listener(struct rca_listener *listener)
 {
+	struct start start = { .listener = listener, .cred = current_cred() };
 	struct rca_id *id = listener->id;
+	int tries = 0;
 
 	lockdep_assert_held(&id->op);
 	/* An AF_IB address may have chosen the port space. */
 	listener->service_id = rca_wire_service_id(id->opts->bind->ps, rca_addr_port(&id->local));
-	return rca_listener_start(listener);
+	do {
+		rca_account_call(&id->obj.ctx->account, RCA_LANE_LISTEN, start_once, &start);
+	} while (start.ret == -ENOMEM && tries++ < ROOM_TRIES && make_room(id->obj.ctx->memcg));
+	return start.ret;
 }
 
 /* If the module chose the port and another user has its service ID, try other ports. */
@@ -404,17 +384,6 @@ static int bind_port(struct rca_id *id)
 	if (!ret)
 		rca_addr_set_port(&id->local, rca_addr_port(&id->opts->bind->addr));
 	return ret;
-}
-
-/*
- * Wait until new devices can be listened on.
- */
-static void wait_for_devices(void)
-{
-	struct rca_device *dev = NULL;
-
-	while ((dev = rca_device_next(dev)))
-		rca_device_wait_listenable(dev);
 }
 
 static int listen_locked(struct rca_id *id, u32 backlog)
@@ -477,9 +446,11 @@ err_free:
  */
 int rca_listen(struct rca_id *id, u32 backlog)
 {
+	struct rca_device *dev = NULL;
 	int ret;
 
-	wait_for_devices();
+	while ((dev = rca_device_next(dev)))
+		rca_device_wait_listenable(dev);
 	mutex_lock(&id->op);
 	ret = listen_locked(id, backlog);
 	rca_id_report_op(id, "listen", ret);
@@ -487,12 +458,7 @@ int rca_listen(struct rca_id *id, u32 backlog)
 	return ret;
 }
 
-/**
- * rca_listen_stop() - stop listening, if the id listens, and release its service IDs
- * @id: the id
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- */
+/* Stop listening, if the id listens, and release its service IDs. Sleeps. */
 void rca_listen_stop(struct rca_id *id)
 {
 	struct rca_listener *listener = rca_id_opts(id)->listener;
@@ -501,7 +467,7 @@ void rca_listen_stop(struct rca_id *id)
 	if (!listener)
 		return;
 	id->opts->listener = NULL;
-	rca_listener_stop(listener);
+	rca_account_call(&id->obj.ctx->account, RCA_LANE_LISTEN, stop_now, listener);
 	rca_ports_unlisten(id->opts->bind);
 	kfree(listener);
 }
@@ -559,13 +525,6 @@ static bool update_leave(struct rca_listener *listener, struct rca_device *dev)
 	return true;
 }
 
-static void release_a_while(struct rca_listen_net *ln)
-{
-	mutex_unlock(&ln->mutex);
-	cond_resched();
-	mutex_lock(&ln->mutex);
-}
-
 /* Returns whether @update succeeded for all. It does not handle listeners that start meanwhile. */
 static bool update_all(struct rca_listen_net *ln, struct rca_device *dev,
 		       bool (*update)(struct rca_listener *listener, struct rca_device *dev))
@@ -582,8 +541,11 @@ static bool update_all(struct rca_listen_net *ln, struct rca_device *dev,
 		listener->round = ln->round;
 		list_move_tail(&listener->node, &ln->wildcards);
 		all &= update(listener, dev);
-		if (++count % BATCH == 0)
-			release_a_while(ln);
+		if (++count % BATCH)
+			continue;
+		mutex_unlock(&ln->mutex);
+		cond_resched();
+		mutex_lock(&ln->mutex);
 	}
 	return all;
 }
@@ -604,47 +566,27 @@ static bool join_device(struct rca_listen_net *ln, struct rca_device *dev)
 	return false;
 }
 
-/* Returns false if it is too early. */
-static bool leave_device(struct rca_listen_net *ln, struct rca_device *dev)
-{
-	lockdep_assert_held(&ln->mutex);
-	if (!ln->leaving || time_before(jiffies, ln->leave_at))
-		return false;
-	rca_set_listens_on(ln, dev, 0);
-	return update_all(ln, dev, update_leave);
-}
-
-/**
- * update_device() - start or end listening on a device, as it serves the namespace or not
- * @ln: the namespace
- * @dev: the device
- * @unserved: set if listening on the device is to end, but not yet
- *
- * Return: false if some listeners could not start.
+/*
+ * Start or end listening on a device, as it serves the namespace or not. @unserved is set if it is
+ * too early to end. Returns false if some listeners could not start.
  */
 static bool update_device(struct rca_listen_net *ln, struct rca_device *dev, bool *unserved)
 {
 	bool all = true;
 
 	mutex_lock(&ln->mutex);
-	if (rca_listen_net_serves(ln, dev))
+	if (rca_listen_net_serves(ln, dev)) {
 		all = join_device(ln, dev);
-	else if (rca_listens_on(ln, dev) & RCA_LISTENS_SOME && !leave_device(ln, dev))
-		*unserved = true;
+	} else if (rca_listens_on(ln, dev) & RCA_LISTENS_SOME) {
+		if (!ln->leaving || time_before(jiffies, ln->leave_at)) {
+			*unserved = true;
+		} else {
+			rca_set_listens_on(ln, dev, 0);
+			update_all(ln, dev, update_leave);
+		}
+	}
 	mutex_unlock(&ln->mutex);
 	return all;
-}
-
-static void forget_removed_devices(struct rca_listen_net *ln)
-{
-	unsigned long serial;
-	void *entry;
-
-	mutex_lock(&ln->mutex);
-	xa_for_each(&ln->devices, serial, entry)
-		if (!rca_device_exists(serial))
-			xa_erase(&ln->devices, serial);
-	mutex_unlock(&ln->mutex);
 }
 
 static void update_work(struct work_struct *work)
@@ -653,8 +595,14 @@ static void update_work(struct work_struct *work)
 		container_of(to_delayed_work(work), struct rca_listen_net, update);
 	struct rca_device *dev = NULL;
 	bool all = true, unserved = false;
+	unsigned long serial;
+	void *entry;
 
-	forget_removed_devices(ln);
+	mutex_lock(&ln->mutex);
+	xa_for_each(&ln->devices, serial, entry)
+		if (!rca_device_exists(serial))
+			xa_erase(&ln->devices, serial);
+	mutex_unlock(&ln->mutex);
 	while ((dev = rca_device_next(dev)))
 		all &= update_device(ln, dev, &unserved);
 	/* The delay starts at the first change: a series of changes must not postpone the end. */

@@ -161,24 +161,19 @@ static int check_usable(struct rca_id *id)
 	}
 }
 
-static int check_joinable(struct rca_id *id)
-{
-	enum rca_state state = rca_id_state(id);
-
-	if (state == RCA_ST_REMOVED)
-		return -ENXIO;
-	if (id->qp_type != IB_QPT_UD || !id->dev)
-		return -EINVAL;
-	return state == RCA_ST_BOUND || state == RCA_ST_ADDR_RESOLVED ? 0 : -EINVAL;
-}
-
-/* Fill in the parameters of the join from the id; the caller ends with put_join_request(). */
+/* Fill in the parameters of the join from the id; the caller puts @dev and the GID. */
 static int get_join_request(struct rca_id *id, struct rca_tp_join *req, struct rca_device **dev)
 {
-	int ret;
+	enum rca_state state;
+	int ret = 0;
 
 	mutex_lock(&id->op);
-	ret = check_joinable(id);
+	state = rca_id_state(id);
+	if (state == RCA_ST_REMOVED)
+		ret = -ENXIO;
+	else if (id->qp_type != IB_QPT_UD || !id->dev ||
+		 (state != RCA_ST_BOUND && state != RCA_ST_ADDR_RESOLVED))
+		ret = -EINVAL;
 	if (!ret) {
 		req->account = &id->obj.ctx->account;
 		req->net = id->net;
@@ -197,22 +192,6 @@ static int get_join_request(struct rca_id *id, struct rca_tp_join *req, struct r
 	}
 	mutex_unlock(&id->op);
 	return ret;
-}
-
-static void put_join_request(struct rca_tp_join *req)
-{
-	if (req->sgid_attr)
-		rdma_put_gid_attr(req->sgid_attr);
-}
-
-/* Detach the group from the membership, for leave_group(). */
-static struct member_hw take_group(struct rca_member *member)
-{
-	struct member_hw hw = member->hw;
-
-	lockdep_assert_held(&member->id->op);
-	member->hw = (struct member_hw){};
-	return hw;
 }
 
 /* When this returns, no upcall for the membership is running, and none follows. */
@@ -236,7 +215,8 @@ static int member_join(struct rca_member *member, struct rca_tp_join *req)
 	if (ret)
 		return ret;
 	hw.group = hw.dev->tp->join(hw.dev->ibdev, req, member);
-	put_join_request(req);
+	if (req->sgid_attr)
+		rdma_put_gid_attr(req->sgid_attr);
 	if (IS_ERR(hw.group)) {
 		ret = PTR_ERR(hw.group);
 		hw.group = NULL;
@@ -266,7 +246,8 @@ static void member_leave(struct rca_member *member)
 	bool listed;
 
 	mutex_lock(&id->op);
-	hw = take_group(member);
+	hw = member->hw;
+	member->hw = (struct member_hw){};
 	listed = !list_empty(&member->node);
 	list_del_init(&member->node);
 	mutex_unlock(&id->op);
@@ -275,7 +256,7 @@ static void member_leave(struct rca_member *member)
 		rca_obj_put(&member->obj);	/* the list's */
 }
 
-static void report_op(struct rca_id *id, const union rca_addr *group, const char *op, int ret)
+static void report_member(struct rca_id *id, const union rca_addr *group, const char *op, int ret)
 {
 	mutex_lock(&id->op);
 	rca_id_report_op_on(id, op, ret, &id->local, group);
@@ -306,12 +287,12 @@ struct rca_member *rca_join(struct rca_id *id, const union rca_addr *group, bool
 	int ret;
 
 	if (IS_ERR(member)) {
-		report_op(id, group, "join", PTR_ERR(member));
+		report_member(id, group, "join", PTR_ERR(member));
 		return member;
 	}
 	ret = member_join(member, &req);
 	trace_rca_member(id->obj.handle, member->obj.handle, &group->sa, "join", ret);
-	report_op(id, group, "join", ret);
+	report_member(id, group, "join", ret);
 	if (!ret)
 		return member;
 	rca_obj_unreserve(&member->obj);
@@ -408,16 +389,15 @@ static void fill_record(struct rca_member *member, struct rdma_cm_alt_event *rec
 
 /**
  * rca_mcast_joined() - upcall: the result of a join, or the loss of the group
- * @owner: the membership
+ * @owner: the membership, which the transport keeps alive until this returns
  * @status: 0: joined; otherwise a negative errno: the join failed, or the group is lost
  * @ah: address handle attributes of the group; with @status 0 only
  * @qkey: queue key of the group; with @status 0 only
  *
- * All members of a group need the same queue key, so the key of the id is settled by this. A
- * group with a key other than that of the id is an error.
+ * All members of a group need the same queue key, so this settles the key of the id. A group with
+ * another key than that of the id is an error.
  *
- * Context: Process context: an upcall of a transport, which keeps the membership alive until
- * this returns. Takes and releases the id's state lock.
+ * Context: Process context, upcall of a transport. Takes and releases the id's state lock.
  */
 void rca_mcast_joined(void *owner, int status, const struct ib_uverbs_ah_attr *ah, u32 qkey)
 {
@@ -459,7 +439,7 @@ int rca_leave(struct rca_ctx *ctx, u32 handle, u32 *reported)
 	member_leave(member);
 	*reported = rca_source_drop(&member->id->src, &member->event_count);
 	trace_rca_member(member->id->obj.handle, handle, &member->addr.sa, "leave", 0);
-	report_op(member->id, &member->addr, "leave", 0);
+	report_member(member->id, &member->addr, "leave", 0);
 	rca_obj_put(obj);	/* the table's */
 	return 0;
 }
@@ -473,11 +453,9 @@ static struct rca_member *first_member(struct rca_id *id)
 	return list_first_entry_or_null(&id->opts->members, struct rca_member, node);
 }
 
-/**
- * rca_mcast_drop() - leave the groups of an id whose device is being removed
- * @id: the id; its state allows no new membership
- *
- * Context: Process context. Sleeps. Takes and releases @id->op and RTNL.
+/*
+ * Leave the groups of an id whose device is being removed; its state permits no new membership.
+ * Takes and releases rca_id.op and RTNL.
  */
 void rca_mcast_drop(struct rca_id *id)
 {
@@ -489,7 +467,8 @@ void rca_mcast_drop(struct rca_id *id)
 		mutex_lock(&id->op);
 		member = first_member(id);
 		if (member) {
-			hw = take_group(member);
+			hw = member->hw;
+			member->hw = (struct member_hw){};
 			/* Memberships that still have a group stay in front. */
 			list_move_tail(&member->node, &id->opts->members);
 		}
@@ -498,11 +477,9 @@ void rca_mcast_drop(struct rca_id *id)
 	} while (hw.dev);
 }
 
-/**
- * rca_mcast_end() - release the memberships of an id that is being destroyed
- * @id: the id; its state allows no new membership, and its events are not delivered any more
- *
- * Context: Process context. Sleeps. Takes and releases @id->op and RTNL.
+/*
+ * Release the memberships of an id that is being destroyed: its state permits no new one, and its
+ * events are not delivered any more. Takes and releases rca_id.op and RTNL.
  */
 void rca_mcast_end(struct rca_id *id)
 {

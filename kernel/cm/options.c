@@ -48,13 +48,6 @@ static int set_tos(struct rca_id *id, const void *val, u32 len)
 	return 0;
 }
 
-static int set_gid_type(struct rca_id *id, const void *val, u32 len)
-{
-	u8 type;
-
-	return parse_u8(val, len, &type) ?: rca_id_set_gid_type(id, type);
-}
-
 /* Can be set until the id listens, and cleared until it is bound. */
 static int set_reuse(struct rca_id *id, const void *val, u32 len)
 {
@@ -111,7 +104,7 @@ static int set_ack_timeout(struct rca_id *id, const void *val, u32 len)
 	opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
 	if (!opts)
 		return -ENOMEM;
-	WRITE_ONCE(opts->ack_timeout, timeout);	/* pairs with connected_attr() */
+	WRITE_ONCE(opts->ack_timeout, timeout);	/* pairs with get_attr() */
 	smp_store_release(&opts->ack_timeout_set, true);
 	return 0;
 }
@@ -121,13 +114,6 @@ static int set_path(struct rca_id *id, const void *val, u32 len)
 	struct sa_path_rec path;
 
 	return rca_route_parse(&path, val, len) ?: rca_resolve_set_path_locked(id, &path);
-}
-
-static int set_timing(struct rca_id *id, u32 name, const void *val, u32 len)
-{
-	struct rca_opts *opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
-
-	return opts ? rca_timing_set(&opts->timing, name, val, len) : -ENOMEM;
 }
 
 static int set_trunk(struct rca_id *id, const void *val, u32 len)
@@ -150,15 +136,19 @@ static int set_trunk(struct rca_id *id, const void *val, u32 len)
 
 static int set_alt_option(struct rca_id *id, u32 name, const void *val, u32 len)
 {
+	struct rca_opts *opts;
+	u8 type;
+
 	switch (name) {
 	case RDMA_CM_ALT_OPTION_GID_TYPE:
-		return set_gid_type(id, val, len);
+		return parse_u8(val, len, &type) ?: rca_id_set_gid_type(id, type);
 	case RDMA_CM_ALT_OPTION_PORT_DEFAULTS:
 		return rca_id_set_port_defaults(id, val, len);
 	case RDMA_CM_ALT_OPTION_TRUNK:
 		return set_trunk(id, val, len);
 	default:
-		return set_timing(id, name, val, len);
+		opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
+		return opts ? rca_timing_set(&opts->timing, name, val, len) : -ENOMEM;
 	}
 }
 

@@ -2,10 +2,10 @@
 /*
  * Answers of the subnet administrator (SA) to path queries.
  *
- * Without it every id asks the SA, and at the start of a large job that is what the job waits for.
- * An answer is used for the same question only: same user, port, GIDs, partition, service ID and
- * quality of service. An id that finds an answer has its path sooner than one that asks, so it must
- * not find that of another user, which would tell where that user connects to. It is dropped
+ * Without the cache every id sends a query, and a large job spends its start waiting for the SA. An
+ * answer is used for the same query only: same user, port, GIDs, partition, service ID and quality
+ * of service. An answer from the cache is faster than a query, so the answers of other users are
+ * not used: the time would reveal where they connect to. An answer is dropped
  *
  * - when it is older than the namespace of the id permits (net.rdma_cm_alt.path_cache_s, else the
  *   module parameter of this name; 0: the SA is always asked);
@@ -17,7 +17,7 @@
  *   rca_path_cache_forget();
  * - when there are more than path_cache_max: those that were not used lately go first.
  *
- * An SA that refuses, or does not answer, is asked again by the next id.
+ * Refusals and timeouts are not kept: the next id sends a query.
  *
  * The memory is not charged to a cgroup, because the ids of a user share the answers, and those of
  * all users the space; path_cache_max bounds it.
@@ -116,7 +116,7 @@ int __init rca_path_cache_init(void)
 	return rhashtable_init(&paths, &paths_params);
 }
 
-static void remove(struct cached_path *cached)
+static void drop_path(struct cached_path *cached)
 {
 	lockdep_assert_held(&cache_lock);
 	rhashtable_remove_fast(&paths, &cached->node, paths_params);
@@ -132,7 +132,7 @@ RCA_VISIBLE_IF_KUNIT void rca_path_cache_clear(void)
 
 	spin_lock(&cache_lock);
 	list_for_each_entry_safe(cached, next, &lru, lru)
-		remove(cached);
+		drop_path(cached);
 	spin_unlock(&cache_lock);
 }
 
@@ -149,17 +149,7 @@ u32 rca_path_cache_default_age_s(void)
 	return READ_ONCE(path_cache_s);
 }
 
-/**
- * rca_path_key() - make the key of a path query
- * @key: filled in, padding included
- * @user: the user who asks
- * @device: number of the device
- * @port_num: its port
- * @question: path record of the query
- * @mask: its component mask
- *
- * Context: Any context. Pure.
- */
+/* Make the key of a query of a user for a port of a device, padding included. */
 void rca_path_key(struct rca_path_key *key, u32 user, u32 device, u32 port_num,
 		  const struct sa_path_rec *question, ib_sa_comp_mask mask)
 {
@@ -183,15 +173,9 @@ static bool is_fresh(const struct cached_path *cached, u32 epoch, u32 max_age_s)
 	return cached->epoch == epoch && age_s < max_age_s && !READ_ONCE(cached->doubted);
 }
 
-/**
- * rca_path_cache_find() - look for the answer to a query
- * @key: the query
- * @epoch: current epoch of the device
- * @max_age_s: greatest age in seconds; 0: none is old enough
- * @path: set to the path
- *
- * Context: Process context.
- * Return: the version of the answer, or 0 if there is none.
+/*
+ * Look for the answer to a query in the current epoch of the device. Returns its version, or 0 if
+ * there is none, as with a @max_age_s of 0.
  */
 u32 rca_path_cache_find(const struct rca_path_key *key, u32 epoch, u32 max_age_s,
 			struct sa_path_rec *path)
@@ -227,7 +211,7 @@ static void make_room(unsigned int most)
 		cached = list_first_entry(&lru, struct cached_path, lru);
 		/* Pairs with rca_path_cache_find(). */
 		if (!READ_ONCE(cached->used) || looks >= MOST_LOOKS / 2) {
-			remove(cached);
+			drop_path(cached);
 			continue;
 		}
 		WRITE_ONCE(cached->used, false);
@@ -235,16 +219,7 @@ static void make_room(unsigned int most)
 	}
 }
 
-/**
- * rca_path_cache_add() - keep the answer to a query
- * @key: the query
- * @epoch: epoch of the device when the SA was asked
- * @path: the answer
- *
- * Without memory it is not kept.
- *
- * Context: Process context. May sleep.
- */
+/* Keep the answer to a query that was sent in @epoch. Without memory it is not kept. Sleeps. */
 void rca_path_cache_add(const struct rca_path_key *key, u32 epoch, const struct sa_path_rec *path)
 {
 	unsigned int most = READ_ONCE(rca_path_cache_max);
@@ -261,7 +236,7 @@ void rca_path_cache_add(const struct rca_path_key *key, u32 epoch, const struct 
 	spin_lock(&cache_lock);
 	old = rhashtable_lookup_fast(&paths, key, paths_params);
 	if (old)
-		remove(old);
+		drop_path(old);
 	make_room(most - 1);
 	last_version += 1 + (last_version == U32_MAX);
 	cached->version = last_version;
@@ -274,18 +249,11 @@ void rca_path_cache_add(const struct rca_path_key *key, u32 epoch, const struct 
 	spin_unlock(&cache_lock);
 }
 
-/**
- * rca_path_cache_doubt() - a peer does not answer over a cached path
- * @key: the query
- * @epoch: current epoch of the device
- * @version: version of the path; set to the newer one
- * @path: set to the newer path
- *
- * One of the ids that use the path has to ask the SA again, and to add the answer. No other id gets
- * the path meanwhile. If there is no answer after DOUBT, as the id may be gone, another one asks.
- *
- * Context: Process context.
- * Return: what to do.
+/*
+ * A peer does not answer over a cached path. One of the ids that use the path has to ask the SA
+ * again, and to add the answer. No other id gets the path meanwhile. If there is no answer after
+ * DOUBT, as the id may be gone, another one asks. If there is a newer path, @version and @path are
+ * set to it.
  */
 enum rca_path_doubt rca_path_cache_doubt(const struct rca_path_key *key, u32 epoch, u32 *version,
 					 struct sa_path_rec *path)
@@ -312,14 +280,9 @@ out_unlock:
 	return doubt;
 }
 
-/**
- * rca_path_cache_forget() - drop a path over which an id has not connected, and which it gives up
- * @key: the query
- * @version: version of the path; a newer one is kept
- *
+/*
+ * Drop a path over which an id has not connected, and which it gives up; a newer version is kept.
  * Unlike rca_path_cache_doubt(), the id asks nobody, so the next one has to.
- *
- * Context: Process context.
  */
 void rca_path_cache_forget(const struct rca_path_key *key, u32 version)
 {
@@ -328,7 +291,7 @@ void rca_path_cache_forget(const struct rca_path_key *key, u32 version)
 	spin_lock(&cache_lock);
 	cached = rhashtable_lookup_fast(&paths, key, paths_params);
 	if (cached && cached->version == version)
-		remove(cached);
+		drop_path(cached);
 	spin_unlock(&cache_lock);
 }
 

@@ -41,34 +41,30 @@ static int unconnected_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mas
 	return ret;
 }
 
-/*
- * Attributes of a datagram QP do not depend on the peer; they are the same for all transitions, as
- * with stock.
- */
-static int datagram_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
-{
-	int ret = port_attr(id, attr, mask);
-
-	attr->qkey = rca_qkey(id);
-	*mask |= IB_QP_QKEY;
-	return ret ?: attr->qkey ? 0 : -EINVAL;
-}
-
-/*
- * The starting PSN of the local receive queue is sent to the peer in the REQ or REP; ib_cm does not
- * know it before the REP is sent.
- */
-static int connected_attr(struct rca_id *id, void *lower, struct ib_qp_attr *attr, int *mask)
+static int get_attr(struct rca_id *id, void *lower, enum ib_qp_state state,
+		    struct ib_qp_attr *attr, int *mask)
 {
 	const struct rca_opts *opts = rca_id_opts(id);
-	int ret = id->tp->qp_attr(lower, attr, mask);
+	int ret;
 
+	attr->qp_state = state;
+	if (id->qp_type == IB_QPT_UD) {
+		/* The same for all peers and transitions, as with stock. */
+		ret = port_attr(id, attr, mask);
+		attr->qkey = rca_qkey(id);
+		*mask |= IB_QP_QKEY;
+		return ret ?: attr->qkey ? 0 : -EINVAL;
+	}
+	if (!lower)
+		return unconnected_attr(id, attr, mask);
+	ret = id->tp->qp_attr(lower, attr, mask);
 	if (ret)
 		return ret;
 	if (id->dev->tp->over_tcp) {
 		attr->port_num = id->port_num;
 		*mask |= IB_QP_PORT;
 	}
+	/* It is sent to the peer in the REQ or REP; ib_cm knows it when the REP is sent. */
 	if (*mask & IB_QP_RQ_PSN)
 		attr->rq_psn = id->psn;
 	/* Pairs with set_ack_timeout(). */
@@ -77,29 +73,15 @@ static int connected_attr(struct rca_id *id, void *lower, struct ib_qp_attr *att
 	return 0;
 }
 
-static int get_attr(struct rca_id *id, void *lower, enum ib_qp_state state,
-		    struct ib_qp_attr *attr, int *mask)
-{
-	attr->qp_state = state;
-	if (id->qp_type == IB_QPT_UD)
-		return datagram_attr(id, attr, mask);
-	return lower ? connected_attr(id, lower, attr, mask) : unconnected_attr(id, attr, mask);
-}
-
-/**
- * rca_qkey() - get the queue key of a datagram id
- * @id: the id
- *
- * The queue key of RDMA_PS_IPOIB is that of the broadcast group of the subnet.
- *
- * Context: Any context in which @id->dev does not change: with @id->op held or in a callback. Pairs
- * with rca_qkey_settle_locked().
- * Return: the settled queue key, else that of the port space; 0 if the network device of an id of
- * RDMA_PS_IPOIB is not IPoIB or not a member of the group.
+/*
+ * The queue key of a datagram id: the settled one, else that of the port space. That of
+ * RDMA_PS_IPOIB is the key of the broadcast group of the subnet; it is 0 if the network device is
+ * not IPoIB or not a member of the group. @id->dev must not change: with @id->op held, or in a
+ * callback.
  */
 u32 rca_qkey(const struct rca_id *id)
 {
-	u32 qkey = READ_ONCE(id->qkey);
+	u32 qkey = READ_ONCE(id->qkey);	/* pairs with rca_qkey_settle_locked() */
 	union ib_gid mgid;
 
 	if (qkey)
@@ -112,14 +94,7 @@ u32 rca_qkey(const struct rca_id *id)
 	return rca_group_ib_qkey(id->dev->ibdev, id->port_num, &mgid);
 }
 
-/**
- * rca_qkey_settle_locked() - fix the queue key of an id once it has been used
- * @id: the id
- * @qkey: the queue key
- *
- * Context: Any context. Expects @id->lock to be held by the caller.
- * Return: 0; -EINVAL if @qkey is 0 or differs from the settled one.
- */
+/* Fix the queue key once it has been used. -EINVAL: it is 0, or differs from the settled one. */
 int rca_qkey_settle_locked(struct rca_id *id, u32 qkey)
 {
 	lockdep_assert_held(&id->lock);
@@ -127,18 +102,6 @@ int rca_qkey_settle_locked(struct rca_id *id, u32 qkey)
 		return -EINVAL;
 	WRITE_ONCE(id->qkey, qkey);	/* pairs with rca_qkey() */
 	return 0;
-}
-
-/* The program sets up its QP with this queue key. */
-static int settle_qkey(struct rca_id *id, u32 qkey)
-{
-	unsigned long flags;
-	int ret;
-
-	spin_lock_irqsave(&id->lock, flags);
-	ret = rca_qkey_settle_locked(id, qkey);
-	spin_unlock_irqrestore(&id->lock, flags);
-	return ret;
 }
 
 /*
@@ -166,12 +129,6 @@ static bool retransmits(struct rca_id *id)
 	       (state == RCA_ST_REQ_WAIT || state == RCA_ST_REQ_SENT);
 }
 
-/* The attributes end with the connection; those of datagrams do not depend on one. */
-static bool attr_has_ended(struct rca_id *id, enum rca_state state)
-{
-	return id->qp_type != IB_QPT_UD && !id->lower && state > RCA_ST_ROUTE_RESOLVED;
-}
-
 /**
  * rca_qp_attr() - get the attributes for a QP transition
  * @id: the id
@@ -186,6 +143,7 @@ int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
 {
 	struct ib_qp_attr attr = {};
 	enum rca_state state;
+	unsigned long flags;
 	int ret, mask = 0;
 
 	if (qp_state < IB_QPS_INIT || qp_state > IB_QPS_RTS)
@@ -196,14 +154,18 @@ int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
 		ret = -ENXIO;
 	else if (!id->dev)
 		ret = -EINVAL;
-	else if (attr_has_ended(id, state))
-		ret = -EINVAL;
+	else if (id->qp_type != IB_QPT_UD && !id->lower && state > RCA_ST_ROUTE_RESOLVED)
+		ret = -EINVAL;	/* the attributes have ended with the connection */
 	else
 		ret = get_attr(id, id->lower, qp_state, &attr, &mask);
 	if (ret == -EINVAL && qp_state == IB_QPS_INIT && retransmits(id))
 		ret = requested_attr(id, &attr, &mask);
-	if (!ret && id->qp_type == IB_QPT_UD)
-		ret = settle_qkey(id, attr.qkey);
+	if (!ret && id->qp_type == IB_QPT_UD) {
+		/* The program sets up its QP with this queue key. */
+		spin_lock_irqsave(&id->lock, flags);
+		ret = rca_qkey_settle_locked(id, attr.qkey);
+		spin_unlock_irqrestore(&id->lock, flags);
+	}
 	if (!ret) {
 		memset(out, 0, sizeof(*out));
 		out->qp_attr_mask = mask;
@@ -246,17 +208,13 @@ static bool fill_connected(struct rca_id *id, void *lower, struct rdma_cm_alt_qp
 	return true;
 }
 
-/**
- * rca_qp_attr_fill() - get all known attributes, for an event
- * @id: the id
- * @lower: its cm_id, which must not be destroyed meanwhile, or NULL
- * @out: zeros; set to one set of attributes, with a mask for each transition
+/*
+ * Fill in all known attributes for an event, with a mask for each transition; @out is zero before.
+ * Returns true if at least the transition to INIT is known. Does nothing for datagrams: a program
+ * must call rca_qp_attr(), which settles the queue key.
  *
- * Does nothing for datagrams: a program must call rca_qp_attr(), which settles the queue key.
- *
- * Context: Any context except under @id->lock. @id->dev and @id->port_num must not change: with
- * @id->op held, or in a callback of @lower.
- * Return: true if at least the transition to INIT is known.
+ * @id->dev and @id->port_num must not change: with @id->op held, or in a callback of @lower, which
+ * must not be destroyed meanwhile. Not under @id->lock.
  */
 bool rca_qp_attr_fill(struct rca_id *id, void *lower, struct rdma_cm_alt_qp_attr *out)
 {

@@ -50,11 +50,6 @@ struct rca_req_dest {
 	const struct ib_gid_attr *sgid_attr;
 };
 
-static u64 service_id_key(__be64 service_id)
-{
-	return be64_to_cpu(service_id);
-}
-
 static struct rca_demux *demux_find(struct rca_device *dev, __be64 service_id)
 {
 	struct rca_demux *demux;
@@ -63,7 +58,7 @@ static struct rca_demux *demux_find(struct rca_device *dev, __be64 service_id)
 	/* iw_cm selects the listener, also by address, so each listener has its own demux. */
 	if (dev->tp->over_tcp)
 		return NULL;
-	hash_for_each_possible(dev->demuxes, demux, node, service_id_key(service_id))
+	hash_for_each_possible(dev->demuxes, demux, node, be64_to_cpu(service_id))
 		if (demux->service_id == service_id)
 			return demux;
 	return NULL;
@@ -93,39 +88,21 @@ static struct rca_demux *demux_create(struct rca_device *dev, const struct rca_t
 		return err;
 	}
 	rca_device_get(dev);	/* put in rca_demux_leave() */
-	hash_add_rcu(dev->demuxes, &demux->node, service_id_key(demux->service_id));
+	hash_add_rcu(dev->demuxes, &demux->node, be64_to_cpu(demux->service_id));
 	return demux;
 }
 
-/* Puts a reference of a demux. Any context. */
-static void rca_demux_put(struct rca_demux *demux)
+static void demux_put(struct rca_demux *demux)
 {
 	if (refcount_dec_and_test(&demux->ref))
 		kfree_rcu(demux, rcu);
 }
 
-/* Waits for requests that are being handled; their handlers do not take @demux_mutex. */
-static void demux_destroy(struct rca_demux *demux)
-{
-	struct rca_device *dev = demux->dev;
-
-	lockdep_assert_held(&dev->demux_mutex);
-	hash_del_rcu(&demux->node);
-	dev->tp->unlisten(demux->handle);
-	rca_demux_put(demux);	/* got in demux_create() */
-}
-
-/**
- * rca_demux_join() - add a listener to a service ID of a device
- * @dev: the device
- * @req: the service ID, which is requested from the transport if the module does not hold
- *       it yet, with the parameters for that
- * @id: the listening id; must exist until rca_demux_leave()
- * @gfp: allocation flags; other users wait for the locks of the caller, and for @dev->demux_mutex
- *
- * Context: Process context. Sleeps. Takes and releases @dev->demux_mutex.
- * Return: the slot, or an ERR_PTR(): -EBUSY: another user of the device has the service ID;
- * -ENXIO: the device is being removed; -ENOMEM.
+/*
+ * Add a listener to a service ID, which the transport is asked for if the module does not hold it
+ * yet. @id must exist until rca_demux_leave(). Other users wait for @dev->demux_mutex, and @gfp has
+ * to allow for that. -EBUSY: another user of the device has the service ID; -ENXIO: the device is
+ * being removed.
  */
 struct rca_slot *rca_demux_join(struct rca_device *dev, const struct rca_tp_listen *req,
 				struct rca_id *id, gfp_t gfp)
@@ -156,14 +133,10 @@ struct rca_slot *rca_demux_join(struct rca_device *dev, const struct rca_tp_list
 	return slot;
 }
 
-/**
- * rca_demux_leave() - remove a listener; the last one releases the service ID
- * @slot: the slot; freed
- *
- * When this returns, no request finds the listener any more. A request that found it
- * before may still be handled, and holds a reference on the id.
- *
- * Context: Process context. Sleeps. Takes and releases rca_device.demux_mutex.
+/*
+ * Remove a listener and free its slot; the last one releases the service ID. When this returns, no
+ * request finds the listener any more. A request that found it before may still be handled, and
+ * holds a reference on the id.
  */
 void rca_demux_leave(struct rca_slot *slot)
 {
@@ -176,8 +149,12 @@ void rca_demux_leave(struct rca_slot *slot)
 	mutex_lock(&dev->demux_mutex);
 	list_del_rcu(&slot->node);
 	last = list_empty(&demux->slots);
-	if (last)
-		demux_destroy(demux);
+	if (last) {
+		hash_del_rcu(&demux->node);
+		/* Waits for requests that are being handled, which do not take the mutex. */
+		dev->tp->unlisten(demux->handle);
+		demux_put(demux);	/* got in demux_create() */
+	}
 	mutex_unlock(&dev->demux_mutex);
 	if (last)
 		rca_device_put(dev);	/* got in demux_create() */
@@ -196,35 +173,9 @@ static struct rca_slot *first_slot(struct rca_device *dev)
 	return NULL;
 }
 
-/**
- * rca_demux_get() - find a service ID of a device
- * @dev: the device
- * @service_id: the service ID
- *
- * Context: Any context.
- * Return: the demux with a reference, although it may have been given up meanwhile, or NULL.
- */
-static struct rca_demux *rca_demux_get(struct rca_device *dev, __be64 service_id)
-{
-	struct rca_demux *demux, *found = NULL;
-
-	rcu_read_lock();
-	hash_for_each_possible_rcu(dev->demuxes, demux, node, service_id_key(service_id)) {
-		if (demux->service_id == service_id && refcount_inc_not_zero(&demux->ref)) {
-			found = demux;
-			break;
-		}
-	}
-	rcu_read_unlock();
-	return found;
-}
-
-/**
- * rca_demux_first_net() - the namespace of the first listener of a device that is being removed
- * @dev: the device
- *
- * Context: Process context. Sleeps. Takes and releases @dev->demux_mutex.
- * Return: the namespace, with a reference; NULL: there is no listener, nor will there be one.
+/*
+ * Returns the namespace of the first listener of a device that is being removed, with a reference.
+ * NULL: there is no listener, nor will there be one.
  */
 struct net *rca_demux_first_net(struct rca_device *dev)
 {
@@ -239,13 +190,9 @@ struct net *rca_demux_first_net(struct rca_device *dev)
 	return net;
 }
 
-/**
- * rca_demux_first() - the slot of the first listener of a device
- * @dev: the device
- * @net: the namespace; the caller prevents that its listeners leave the device
- *
- * Context: Process context. Sleeps. Takes and releases @dev->demux_mutex.
- * Return: the slot; NULL: there is none, or the first listener is of another namespace.
+/*
+ * Returns the slot of the first listener of a device, unless that is of another namespace than
+ * @net, whose listeners the caller keeps from leaving the device.
  */
 struct rca_slot *rca_demux_first(struct rca_device *dev, const struct net *net)
 {
@@ -268,20 +215,13 @@ struct rca_slot *rca_demux_first(struct rca_device *dev, const struct net *net)
  * Locking: RCU or a reference on the listener.
  */
 
-/* Offset of the GID in an IPoIB hardware address (RFC 4391). */
+/* Offsets in the hardware address of an IPoIB device and in its broadcast address (RFC 4391). */
 #define IPOIB_GID	4
+#define IPOIB_PKEY	8
 
-/**
- * rca_req_ib_listens() - check if a listener gets a request over GIDs
- * @id: the listening id
- * @ibdev: the device on which the request arrived
- * @req: the request, for the service ID of @id
- *
- * Such a request belongs to the network namespace of its device; in the shared mode of
- * the RDMA subsystem that is the initial one.
- *
- * Context: Any context.
- * Return: true if the GID of the request is that of the listener.
+/*
+ * Does the listener get a request over GIDs? Such a request belongs to the network namespace of its
+ * device; in the shared mode of the RDMA subsystem that is the initial one.
  */
 static bool rca_req_ib_listens(const struct rca_id *id, const struct ib_device *ibdev,
 			       const struct rca_tp_request *req)
@@ -297,15 +237,9 @@ static bool rca_req_ib_listens(const struct rca_id *id, const struct ib_device *
 				     sizeof(req->path->sgid));
 }
 
-/**
- * rca_req_ib_addrs() - addresses of a request over GIDs
- * @listener: the listening id
- * @req: the request
- * @local: set to the destination: its GID and the complete service ID
- * @peer: set to the GID of the peer; its service ID is unknown, and its GID too if the
- *        request is for datagrams and has no path
- *
- * Context: Any context. Pure.
+/*
+ * The addresses of a request over GIDs. The service ID of the peer is unknown, and its GID too if
+ * the request is for datagrams and has no path.
  */
 RCA_VISIBLE_IF_KUNIT void rca_req_ib_addrs(const struct rca_id *listener,
 					   const struct rca_tp_request *req,
@@ -340,16 +274,10 @@ static const struct ib_gid_attr *find_gid(struct ib_device *ibdev, u32 port, con
 	return rdma_find_gid_by_port(ibdev, &key, IB_GID_TYPE_IB, port, NULL);
 }
 
-/**
- * rca_req_ib_gid() - the local GID of a request over InfiniBand
- * @listener: the listening id
- * @ibdev: the device on which the request arrived
- * @req: the request; without a path and GID, which datagrams allow, the GID is that of the
- *       listener, or the first of the port
- * @ndev: the destination network device; NULL: the request is over GIDs
- *
- * Context: Process context.
- * Return: the GID with a reference, or an ERR_PTR().
+/*
+ * The local GID of a request over InfiniBand, with a reference: that of @ndev; without one, that of
+ * the path or of the message. A request for datagrams may have neither: it gets that of the
+ * listener, or the first of the port.
  */
 static const struct ib_gid_attr *rca_req_ib_gid(const struct rca_id *listener,
 						struct ib_device *ibdev,
@@ -376,21 +304,6 @@ static const struct ib_gid_attr *rca_req_ib_gid(const struct rca_id *listener,
  * Locking: RCU.
  */
 
-static struct net_device *roce_ndev(const struct rca_tp_request *req)
-{
-	struct net_device *ndev;
-
-	if (!req->sgid_attr)
-		return NULL;
-	rcu_read_lock();
-	ndev = rdma_read_gid_attr_ndev_rcu(req->sgid_attr);
-	if (IS_ERR(ndev))
-		ndev = NULL;
-	dev_hold(ndev);		/* put in rca_req_dest_put() */
-	rcu_read_unlock();
-	return ndev;
-}
-
 /*
  * The network device of the GID that the request was sent to; on InfiniBand the IPoIB
  * device that has the destination address. NULL: there is none, or it is down.
@@ -399,12 +312,18 @@ static struct net_device *request_ndev(struct ib_device *ibdev, const struct rca
 				       const union rca_addr *local)
 {
 	const union ib_gid *gid = req->path ? &req->path->sgid : NULL;
-	struct net_device *ndev;
+	struct net_device *ndev = NULL;
 
-	if (rdma_protocol_ib(ibdev, req->port_num))
+	if (rdma_protocol_ib(ibdev, req->port_num)) {
 		ndev = ib_get_net_dev_by_params(ibdev, req->port_num, req->pkey, gid, &local->sa);
-	else
-		ndev = roce_ndev(req);
+	} else if (req->sgid_attr) {
+		rcu_read_lock();
+		ndev = rdma_read_gid_attr_ndev_rcu(req->sgid_attr);
+		if (IS_ERR(ndev))
+			ndev = NULL;
+		dev_hold(ndev);		/* put in rca_req_handler() */
+		rcu_read_unlock();
+	}
 	if (!ndev || READ_ONCE(ndev->flags) & IFF_UP)
 		return ndev;
 	dev_put(ndev);
@@ -474,14 +393,6 @@ static int reachable_v6(struct net_device *ndev, const struct in6_addr *peer,
 #else
 	return -EHOSTUNREACH;
 #endif
-}
-
-static int reachable(struct net_device *ndev, const union rca_addr *peer,
-		     const union rca_addr *local)
-{
-	if (peer->sa.sa_family == AF_INET)
-		return reachable_v4(ndev, peer->in.sin_addr.s_addr, local->in.sin_addr.s_addr);
-	return reachable_v6(ndev, &peer->in6.sin6_addr, &local->in6.sin6_addr);
 }
 
 /* Selects a listener behind the service ID of @dev. */
@@ -555,7 +466,12 @@ static struct rca_id *route_by_ip(struct rca_demux *demux, const struct rca_tp_r
 	if (rca_addr_is_linklocal(&dest->peer))
 		dest->peer.in6.sin6_scope_id = dest->ndev->ifindex;
 	listener = find_listener(demux, match_ip, req, dest);
-	ret = reachable(dest->ndev, &dest->peer, &dest->local);
+	if (dest->peer.sa.sa_family == AF_INET)
+		ret = reachable_v4(dest->ndev, dest->peer.in.sin_addr.s_addr,
+				   dest->local.in.sin_addr.s_addr);
+	else
+		ret = reachable_v6(dest->ndev, &dest->peer.in6.sin6_addr,
+				   &dest->local.in6.sin6_addr);
 	if (!ret)
 		return listener ?: ERR_PTR(-ECONNREFUSED);
 	if (listener) {
@@ -565,24 +481,6 @@ static struct rca_id *route_by_ip(struct rca_demux *demux, const struct rca_tp_r
 		rca_id_put(listener);
 	}
 	return ERR_PTR(ret);
-}
-
-/*
- * A request without an address of ours is for a listener on GIDs: its private data may be
- * anything, even what looks like an IP CM header.
- */
-static struct rca_id *route_by_ip_or_gid(struct rca_demux *demux, const struct rca_tp_request *req,
-					 struct rca_req_dest *dest)
-{
-	struct rca_id *listener = route_by_ip(demux, req, dest), *other;
-
-	if (!IS_ERR(listener) || dest->ndev)
-		return listener;
-	other = find_listener(demux, match_gid, req, dest);
-	if (!other)
-		return listener;
-	rca_req_ib_addrs(other, req, &dest->local, &dest->peer);
-	return other;
 }
 
 static struct rca_id *route_over_tcp(struct rca_demux *demux, const struct rca_tp_request *req,
@@ -638,27 +536,33 @@ static int find_local_gid(const struct rca_id *listener, struct rca_device *dev,
 	return 0;
 }
 
-/**
- * rca_req_route() - find the destination of a connection request, and the listener there
- * @demux: the demux of the service ID
- * @req: the request
- * @dest: filled in as far as known, also on error; the caller ends with rca_req_dest_put()
- *
- * Context: Process context, callback of a transport. Takes and releases RCU, and the lock of
- * a listener to which a refused request is reported.
- * Return: the listener with a reference, or an ERR_PTR() with the reason of the refusal.
+/*
+ * Find the destination of a request, and the listener there. @dest is filled in as far as known,
+ * also on error; the caller puts its references. Returns the listener with a reference, or the
+ * reason of the refusal.
  */
 static struct rca_id *rca_req_route(struct rca_demux *demux, const struct rca_tp_request *req,
 				    struct rca_req_dest *dest)
 {
-	struct rca_id *listener;
+	struct rca_id *listener, *other;
 	int ret;
 
 	*dest = (struct rca_req_dest){ .port_num = req->port_num };
 	if (demux->dev->tp->over_tcp)
 		listener = route_over_tcp(demux, req, dest);
 	else
-		listener = route_by_ip_or_gid(demux, req, dest);
+		listener = route_by_ip(demux, req, dest);
+	/*
+	 * A request without an address of ours is for a listener on GIDs: its private data may be
+	 * anything, even what looks like an IP CM header.
+	 */
+	if (IS_ERR(listener) && !dest->ndev && !demux->dev->tp->over_tcp) {
+		other = find_listener(demux, match_gid, req, dest);
+		if (other) {
+			rca_req_ib_addrs(other, req, &dest->local, &dest->peer);
+			listener = other;
+		}
+	}
 	if (IS_ERR(listener))
 		return listener;
 	ret = find_local_gid(listener, demux->dev, req, dest);
@@ -670,14 +574,6 @@ static struct rca_id *rca_req_route(struct rca_demux *demux, const struct rca_tp
 	return listener;
 }
 
-/* Put the references of a destination that rca_req_route() has filled in. */
-static void rca_req_dest_put(struct rca_req_dest *dest)
-{
-	dev_put(dest->ndev);
-	if (dest->sgid_attr)
-		rdma_put_gid_attr(dest->sgid_attr);
-}
-
 /*
  * Connection requests: take a place in the backlog of the listener that was found, build the id of
  * the connection (the child), and post the event.
@@ -686,46 +582,26 @@ static void rca_req_dest_put(struct rca_req_dest *dest)
  * transport.
  */
 
-/* An alternate path comes with a path. Returns false without memory. */
-static bool copy_paths(struct rca_setup *setup, const struct rca_tp_request *req)
+/* InfiniBand: that of the request, or of its IPoIB device; else the present device of the GID. */
+static void set_link(struct rca_id *child, const struct rca_tp_request *req,
+		     const struct rca_req_dest *dest, bool ib)
 {
-	if (!req->path)
-		return true;
-	setup->path = *req->path;
-	setup->has_path = true;
-	if (!req->alt_path)
-		return true;
-	setup->alt_path = kmemdup(req->alt_path, sizeof(*req->alt_path), RCA_GFP_CALLBACK);
-	return setup->alt_path;
-}
-
-/* RDMA_PS_IPOIB is for IPoIB interfaces, see rca_qkey(). */
-static bool fits_port_space(const struct rca_id *listener, const struct rca_req_dest *dest)
-{
-	return listener->ps != RDMA_PS_IPOIB ||
-	       (dest->ndev && dest->ndev->type == ARPHRD_INFINIBAND);
-}
-
-static void set_ib_link(struct rca_id *child, const struct rca_tp_request *req,
-			const struct net_device *ndev)
-{
-	child->link.ib = true;
-	child->link.pkey = req->pkey;
-	if (ndev)
-		rca_addr_ib_keep_ndev(&child->link, ndev);
-	if (req->path)
-		memcpy(child->link.dgid, req->path->dgid.raw, sizeof(child->link.dgid));
-}
-
-/* RoCE and iWARP: the present network device of the GID. */
-static void set_ethernet_link(struct rca_id *child, const struct rca_tp_request *req)
-{
-	struct net_device *ndev;
+	struct net_device *ndev = dest->ndev;
 
 	if (req->path)
 		memcpy(child->link.dgid, req->path->dgid.raw, sizeof(child->link.dgid));
+	if (ib) {
+		child->link.ib = true;
+		child->link.pkey = req->pkey;
+		if (ndev) {
+			child->link.ifindex = ndev->ifindex;
+			child->link.pkey = ndev->broadcast[IPOIB_PKEY] << 8 |
+					   ndev->broadcast[IPOIB_PKEY + 1];
+		}
+		return;
+	}
 	rcu_read_lock();
-	ndev = rdma_read_gid_attr_ndev_rcu(child->sgid_attr);
+	ndev = rdma_read_gid_attr_ndev_rcu(dest->sgid_attr);
 	if (!IS_ERR(ndev)) {
 		child->link.ifindex = ndev->ifindex;
 		memcpy(child->link.smac, ndev->dev_addr, ETH_ALEN);
@@ -738,10 +614,13 @@ static struct rca_id *build_child(struct rca_id *listener, struct rca_demux *dem
 				  const struct rca_tp_request *req,
 				  const struct rca_req_dest *dest)
 {
+	const struct sa_path_rec *alt_path = req->path ? req->alt_path : NULL;
 	struct rca_id *child;
 	int ret;
 
-	if (!fits_port_space(listener, dest))
+	/* RDMA_PS_IPOIB is for IPoIB interfaces, see rca_qkey(). */
+	if (listener->ps == RDMA_PS_IPOIB &&
+	    (!dest->ndev || dest->ndev->type != ARPHRD_INFINIBAND))
 		return ERR_PTR(-EINVAL);
 	child = rca_id_create_child(listener);
 	if (IS_ERR(child))
@@ -749,11 +628,17 @@ static struct rca_id *build_child(struct rca_id *listener, struct rca_demux *dem
 	child->local = dest->local;
 	child->dst = dest->peer;
 	child->repeat = rca_timing_repeat(req->repeat_ms);
-	ret = -ENOMEM;
-	if (!copy_paths(child->setup, req))
-		goto err_free_child;
-	if (rdma_protocol_ib(demux->dev->ibdev, dest->port_num))
-		set_ib_link(child, req, dest->ndev);
+	if (req->path) {
+		child->setup->path = *req->path;
+		child->setup->has_path = true;
+	}
+	if (alt_path) {
+		ret = -ENOMEM;
+		child->setup->alt_path = kmemdup(alt_path, sizeof(*alt_path), RCA_GFP_CALLBACK);
+		if (!child->setup->alt_path)
+			goto err_free_child;
+	}
+	set_link(child, req, dest, rdma_protocol_ib(demux->dev->ibdev, dest->port_num));
 	rdma_hold_gid_attr(dest->sgid_attr);	/* put in rca_id_detach() */
 	ret = rca_id_attach(child, demux->dev, dest->port_num, dest->sgid_attr);
 	if (ret) {
@@ -761,8 +646,6 @@ static struct rca_id *build_child(struct rca_id *listener, struct rca_demux *dem
 		goto err_free_child;
 	}
 	child->tp = req->tp;
-	if (!child->link.ib)
-		set_ethernet_link(child, req);
 	rca_id_watch_netdev(child);
 	return child;
 
@@ -945,7 +828,9 @@ int rca_req_handler(void *_demux, void *lower, const struct rca_tp_request *req)
 	trace_rca_request(&dest.peer.sa, &dest.local.sa, demux->service_id, ret);
 	if (ret)
 		rca_stats_refused(rca_device_stats(demux->dev, dest.port_num));
-	rca_req_dest_put(&dest);
+	dev_put(dest.ndev);
+	if (dest.sgid_attr)
+		rdma_put_gid_attr(dest.sgid_attr);
 	/* A full backlog, or an exhausted limit. */
 	return ret == -EDQUOT || ret == -ENOBUFS ? -ENOMEM : ret;
 }
@@ -961,17 +846,25 @@ int rca_req_handler(void *_demux, void *lower, const struct rca_tp_request *req)
  */
 int rca_req_handler_for(struct rca_device *dev, void *lower, const struct rca_tp_request *req)
 {
-	struct rca_demux *demux = rca_demux_get(dev, req->service_id);
-	int ret;
+	struct rca_demux *demux, *found = NULL;
+	int ret = -EADDRNOTAVAIL;
 
-	if (!demux)
+	rcu_read_lock();
+	hash_for_each_possible_rcu(dev->demuxes, demux, node, be64_to_cpu(req->service_id)) {
+		/* It may have been given up meanwhile. */
+		if (demux->service_id == req->service_id && refcount_inc_not_zero(&demux->ref)) {
+			found = demux;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	if (!found)
 		return -EADDRNOTAVAIL;
-	ret = -EADDRNOTAVAIL;
 	if (try_module_get(req->tp->owner)) {	/* of the id: put in rca_id_drop_lower() */
-		ret = rca_req_handler(demux, lower, req);
+		ret = rca_req_handler(found, lower, req);
 		if (ret)
 			module_put(req->tp->owner);
 	}
-	rca_demux_put(demux);
+	demux_put(found);
 	return ret;
 }

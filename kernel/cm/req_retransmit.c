@@ -19,7 +19,7 @@
  *
  * Where ib_mad limits the requests of a port, a request may have to give its place to others before
  * its interval is over; see port_places.c. It is withdrawn then: ib_cm stops only when its cm_id is
- * destroyed, which tells the peer, so the next REQ, with another cm_id, is not stale.
+ * destroyed, which informs the peer, so the next REQ, with another cm_id, is not stale.
  *
  * Locking: rca_id.op to keep, send and drop a request; only rca_id.lock in callbacks.
  */
@@ -79,17 +79,6 @@ static int renew_lower(struct rca_id *id)
 {
 	rca_id_drop_lower(id);
 	return rca_lower_create(id);
-}
-
-/* A request with a new cm_id waits: it needs no other one. */
-static void set_held(struct rca_id *id)
-{
-	struct rca_retry *retry = id->setup->retry;
-
-	spin_lock_irq(&id->lock);
-	if (retry->why == RCA_IN_STALE)
-		retry->why = RCA_IN_HELD;
-	spin_unlock_irq(&id->lock);
 }
 
 /* The request waits for a slot. A deadline that the program has set still applies. */
@@ -171,21 +160,7 @@ static void set_timers(struct rca_id *id, struct rca_tp_req *req)
 	WRITE_ONCE(retry->late, msecs_to_jiffies(timers.late_ms));
 }
 
-/* Over a trunk: the time until the deadline, and that of an MRA, which a trunk does not have. */
-static u32 wait_ms(const struct rca_id *id)
-{
-	long left = id->setup->retry->deadline - jiffies;
-
-	return jiffies_to_msecs(max(left, 0L)) + rca_timing_ms(rca_timing_mra_request());
-}
-
-/**
- * rca_retry_send() - send a request that is kept
- * @id: the id, with a kept request and a cm_id
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0, or an errno of the transport.
- */
+/* Send the request that is kept with the id. */
 int rca_retry_send(struct rca_id *id)
 {
 	struct rca_tp_req req = {
@@ -196,11 +171,16 @@ int rca_retry_send(struct rca_id *id)
 		.sgid_attr = id->sgid_attr,
 		.service_id = rca_wire_addr_service_id(id->ps, &id->dst),
 	};
+	long left;
 
 	lockdep_assert_held(&id->op);
 	set_timers(id, &req);
-	if (id->tp->reliable)
-		req.wait_ms = wait_ms(id);
+	if (id->tp->reliable) {
+		/* The time until the deadline, and that of an MRA, which a trunk does not have. */
+		left = id->setup->retry->deadline - jiffies;
+		req.wait_ms = jiffies_to_msecs(max(left, 0L)) +
+			      rca_timing_ms(rca_timing_mra_request());
+	}
 	return id->tp->connect(id->lower, &req);
 }
 
@@ -228,12 +208,6 @@ static bool wait_for_path(struct rca_id *id)
 	return true;
 }
 
-/* Has a request that was sent given its place to others? */
-static bool is_withdrawn(const struct rca_retry *retry)
-{
-	return rca_places && retry->why == RCA_IN_HELD && retry->sent;
-}
-
 static void resend_request(struct rca_id *id)
 {
 	struct rca_retry *retry = id->setup->retry;
@@ -246,12 +220,18 @@ static void resend_request(struct rca_id *id)
 	if (retry->why == RCA_IN_STALE)
 		ret = renew_lower(id);
 	if (!ret && !rca_window_begin(id)) {
-		set_held(id);
+		/* It has a new cm_id, and needs no other one. */
+		spin_lock_irq(&id->lock);
+		if (retry->why == RCA_IN_STALE)
+			retry->why = RCA_IN_HELD;
+		spin_unlock_irq(&id->lock);
 		wait_for_slot(id);
 		return;
 	}
 	end_wait_for_slot(id, retry);
-	if (!ret && is_withdrawn(retry) && time_after_eq(jiffies, retry->deadline))
+	/* It was sent, and has given its place to others. */
+	if (!ret && rca_places && retry->why == RCA_IN_HELD && retry->sent &&
+	    time_after_eq(jiffies, retry->deadline))
 		ret = -ETIMEDOUT;
 	if (retry->why == RCA_IN_SILENCE)
 		retry->intervals++;
@@ -267,13 +247,9 @@ static void resend_request(struct rca_id *id)
 		rca_retry_arm(id);
 }
 
-/**
- * rca_retry_end() - end a request whose deadline is over
- * @id: the id
- *
- * Destroying the cm_id stops its retransmissions, and informs the peer.
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
+/*
+ * End a request whose deadline is over. Destroying the cm_id stops its retransmissions, and informs
+ * the peer.
  */
 void rca_retry_end(struct rca_id *id)
 {
@@ -322,11 +298,9 @@ static void withdraw_request(struct rca_id *id)
 		resend_request(id);
 }
 
-/**
- * rca_retry_continue() - send a request again, give it up, or ask the peer to wait
- * @id: the id, in the state RCA_ST_REQ_SENT, RCA_ST_REQ_WAIT or RCA_ST_REP_RCVD
- *
- * Context: Process context: work. Sleeps. Expects @id->op to be held by the caller.
+/*
+ * Send a request again, give it up, or ask the peer to wait, in the state RCA_ST_REQ_SENT,
+ * RCA_ST_REQ_WAIT or RCA_ST_REP_RCVD.
  */
 void rca_retry_continue(struct rca_id *id)
 {
@@ -364,34 +338,23 @@ static struct rca_retry *alloc_retry(struct rca_id *id, size_t len)
 	return retry;
 }
 
-/* Which transports the request may use. */
-static void set_transports(const struct rca_id *id, struct rca_retry *retry, u16 user_len)
-{
-	u8 trunk = rca_id_opts(id)->trunk;
-
-	retry->elsewhere = trunk == RDMA_CM_ALT_TRUNK_NEVER;
-	retry->trunk_only = trunk == RDMA_CM_ALT_TRUNK_REQUIRE ||
-			    user_len > rca_tp_private_max(id->dev->tp, RCA_WIRE_REQ,
-							  id->dst.sa.sa_family);
-}
-
-/**
- * rca_retry_keep() - keep a connection request for retransmission
- * @id: the id, which has a path; rca_id_drop_request() frees it
- * @conn: its parameters; the private data is the user's part, RCA_WIRE_USER_MAX bytes at most
- *
- * Context: Process context. May sleep. Expects @id->op to be held by the caller.
- * Return: 0 or -ENOMEM.
+/*
+ * Keep a connection request for retransmission, until rca_id_drop_request(). The private data of
+ * @conn is the user's part, RCA_WIRE_USER_MAX bytes at most. Returns 0 or -ENOMEM.
  */
 int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn)
 {
+	u8 trunk = rca_id_opts(id)->trunk;
 	struct rca_retry *retry;
 
 	lockdep_assert_held(&id->op);
 	retry = alloc_retry(id, RCA_WIRE_HDR_LEN + conn->private_data_len);
 	if (!retry)
 		return -ENOMEM;
-	set_transports(id, retry, conn->private_data_len);
+	retry->elsewhere = trunk == RDMA_CM_ALT_TRUNK_NEVER;
+	retry->trunk_only = trunk == RDMA_CM_ALT_TRUNK_REQUIRE ||
+			    conn->private_data_len > rca_tp_private_max(id->dev->tp, RCA_WIRE_REQ,
+									id->dst.sa.sa_family);
 	retry->conn = *conn;
 	retry->conn.private_data = retry->data;
 	retry->conn.private_data_len = rca_wire_put_private(retry->data, &id->local, &id->dst,
@@ -401,13 +364,9 @@ int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn)
 	return 0;
 }
 
-/**
- * rca_retry_keep_datagram() - keep a request for datagrams, which ib_cm alone retransmits
- * @id: the id, which has a path; rca_id_drop_request() frees it
- * @conn: its parameters; only the private data are used
- *
- * Context: Process context. May sleep. Expects @id->op to be held by the caller.
- * Return: 0, also if neither its deadline nor its place needs that it is kept; -ENOMEM.
+/*
+ * Keep the private data of a request for datagrams, which ib_cm alone retransmits, until
+ * rca_id_drop_request(); but only if its deadline or its place requires that. Returns 0 or -ENOMEM.
  */
 int rca_retry_keep_datagram(struct rca_id *id, const struct rca_tp_conn *conn)
 {
@@ -426,27 +385,18 @@ int rca_retry_keep_datagram(struct rca_id *id, const struct rca_tp_conn *conn)
 	return 0;
 }
 
-/* Until when a request that has a place keeps it in any case; then it is looked at again. */
-static long place_left(const struct rca_id *id)
-{
-	return rca_places ? rca_place_left(rca_place_of(id)) ?: HZ / 2 : LONG_MAX;
-}
-
-/**
- * rca_retry_arm() - arm the timer for the deadline of a request, and for the end of its place
- * @id: the id, whose request was sent
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- */
+/* Arm the timer for the deadline of a request that was sent, and for the end of its place. */
 void rca_retry_arm(struct rca_id *id)
 {
 	const struct rca_retry *retry = id->setup->retry;
-	long left;
+	long left = LONG_MAX;
 
 	lockdep_assert_held(&id->op);
 	if (!retry)
 		return;
-	left = place_left(id);
+	/* Until then it keeps its place in any case; then the work checks if others need it. */
+	if (rca_places)
+		left = rca_place_left(rca_place_of(id)) ?: HZ / 2;
 	if (retry->limited)
 		left = min_t(long, left, retry->deadline - jiffies);
 	if (left == LONG_MAX)
@@ -458,12 +408,7 @@ void rca_retry_arm(struct rca_id *id)
 	spin_unlock_irq(&id->lock);
 }
 
-/**
- * rca_retry_hold() - let a new request wait for a slot in the send window
- * @id: the id, in the state RCA_ST_REQ_SENT; rca_window_begin() returned false
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- */
+/* Let a new request wait for a slot in the send window: rca_window_begin() returned false. */
 void rca_retry_hold(struct rca_id *id)
 {
 	lockdep_assert_held(&id->op);
@@ -472,12 +417,7 @@ void rca_retry_hold(struct rca_id *id)
 	wait_for_slot(id);
 }
 
-/**
- * rca_retry_drop() - free a request that could not be sent
- * @id: the id; not in the state RCA_ST_REQ_SENT
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- */
+/* Free a request that could not be sent. The id is not in the state RCA_ST_REQ_SENT any more. */
 void rca_retry_drop(struct rca_id *id)
 {
 	lockdep_assert_held(&id->op);
@@ -486,12 +426,7 @@ void rca_retry_drop(struct rca_id *id)
 	id->setup->retry = NULL;
 }
 
-/**
- * rca_retry_replied_locked() - arm the timer for an MRA when the REP has arrived
- * @id: the id, in the state RCA_ST_REP_RCVD
- *
- * Context: Any context. Expects @id->lock to be held by the caller.
- */
+/* Arm the timer for an MRA when the REP has arrived. */
 void rca_retry_replied_locked(struct rca_id *id)
 {
 	lockdep_assert_held(&id->lock);
@@ -534,13 +469,9 @@ static enum rca_input retry_reason(const struct rca_tp_event *event)
 	}
 }
 
-/**
- * rca_retry_again() - retransmit the request after a CM event, if that is due
- * @id: the id
- * @event: the event
- *
- * Context: Any context. Takes and releases @id->lock.
- * Return: true if the request will be retransmitted; the program is not told of @event.
+/*
+ * Decide whether the request is retransmitted after a CM event. If so, the program is not told of
+ * the event.
  */
 bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event)
 {
@@ -573,7 +504,7 @@ bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event)
 	if (delay < 0 || left <= 0)
 		goto out_unlock;
 	if (delay >= left) {
-		/* No time for another round. Who has set a deadline gets the verdict then. */
+		/* With a deadline set by the program, report the timeout at the deadline. */
 		if (why != RCA_IN_SILENCE || !retry->limited)
 			goto out_unlock;
 		delay = left;

@@ -25,37 +25,20 @@
  * Locking: rca_id.op.
  */
 
-/* Returns the network device of a GID if it is up and in @net, else 0. */
-static int gid_ifindex(const struct ib_gid_attr *attr, struct net *net)
+/* The address of a GID whose network device is up and in @net; false: it is another one. */
+static bool usable_addr(const struct ib_gid_attr *attr, struct net *net, sa_family_t family,
+			bool linklocal, union rca_addr *addr)
 {
+	struct rdma_dev_addr found = { .net = net };
 	struct net_device *ndev;
 	int ifindex = 0;
 
+	memset(addr, 0, sizeof(*addr));
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(attr);
 	if (!IS_ERR(ndev) && net_eq(dev_net(ndev), net) && READ_ONCE(ndev->flags) & IFF_UP)
 		ifindex = ndev->ifindex;
 	rcu_read_unlock();
-	return ifindex;
-}
-
-/*
- * Is the address assigned to the interface? Ports also have GIDs that no interface has as an
- * address.
- */
-static bool is_assigned(struct net *net, const union rca_addr *addr, int ifindex)
-{
-	struct rdma_dev_addr found = { .net = net };
-
-	return !rdma_translate_ip(&addr->sa, &found) && found.bound_dev_if == ifindex;
-}
-
-static bool usable_addr(const struct ib_gid_attr *attr, struct net *net, sa_family_t family,
-			bool linklocal, union rca_addr *addr)
-{
-	int ifindex = gid_ifindex(attr, net);
-
-	memset(addr, 0, sizeof(*addr));
 	if (!ifindex)
 		return false;
 	rdma_gid2ip((struct sockaddr *)addr, &attr->gid);
@@ -63,7 +46,8 @@ static bool usable_addr(const struct ib_gid_attr *attr, struct net *net, sa_fami
 		return false;
 	if (linklocal)
 		addr->in6.sin6_scope_id = ifindex;
-	return is_assigned(net, addr, ifindex);
+	/* Ports also have GIDs that no interface has as an address. */
+	return !rdma_translate_ip(&addr->sa, &found) && found.bound_dev_if == ifindex;
 }
 
 static bool find_on_port(struct ib_device *ibdev, u32 port, struct net *net, sa_family_t family,
@@ -109,17 +93,10 @@ static bool find_addr(struct net *net, sa_family_t family, bool linklocal, union
 	return false;
 }
 
-/**
- * rca_loopback_addr() - replace a loopback address by an address of a device
- * @id: the id
- * @addr: loopback or wildcard address, IPv4 or IPv6; its port is kept
- *
- * Uses the address of the id if it is bound to a device, else the first address of the family on
- * the first active port that has one in the namespace of the id; a link-local address only if there
- * is no other.
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0, or -ENODEV if no device has such an address.
+/*
+ * Replace a loopback or wildcard IP address by the address of the id if it is bound to a device,
+ * else by the first of the family on the first active port that has one in the namespace of the id;
+ * by a link-local address only if there is no other. The port is kept. -ENODEV: there is none.
  */
 static int rca_loopback_addr(struct rca_id *id, union rca_addr *addr)
 {
@@ -144,13 +121,13 @@ static int rca_loopback_addr(struct rca_id *id, union rca_addr *addr)
  * all kernel users share its workqueue, which is ordered until Linux 7.1, and each change of a
  * neighbour makes it look at all pending requests.
  *
- * Locking: rca_id.op during each step. Who reports an answer queues the work, and has returned when
- * stop_waiting() returns.
+ * Locking: rca_id.op during each step. The callbacks that report an answer only queue the work;
+ * none is running when stop_waiting() returns.
  */
 
 /*
- * Time until the first look at a neighbour whose notification should arrive earlier. It doubles
- * with each look, so that many resolutions that wait for a long time cost little: a notification
+ * Time until the first lookup of a neighbour whose notification should arrive earlier. It doubles
+ * with each lookup, so that many resolutions that wait for a long time cost little: a notification
  * that was missed, or a route that comes back, is found in twice the time at most.
  */
 #define FIRST_LOOK	msecs_to_jiffies(10)
@@ -160,7 +137,7 @@ static int rca_loopback_addr(struct rca_id *id, union rca_addr *addr)
  * @id: the id, whose setup owns the struct
  * @pipe: the requested steps (immutable)
  * @deadline: deadline, in jiffies (immutable)
- * @delay: time until the next look, in jiffies, at most MAX_JIFFY_OFFSET (lock: rca_id.op)
+ * @delay: time until the next lookup, in jiffies, at most MAX_JIFFY_OFFSET (lock: rca_id.op)
  * @wait: wait for the neighbour
  * @with_ib_addr: ib_addr resolves the address (lock: rca_id.op); only then the members from @addr
  *                to @called are used
@@ -182,16 +159,12 @@ struct rca_resolve {
 	bool called;
 };
 
-/**
- * rca_resolve_start_from() - get the start of the route from an id to its peer
- * @id: the id; its destination is the peer
- * @src: filled in with its local address, or a wildcard
- * @addr: filled in with its namespace, and the network device if it must be a certain one
- *
- * Context: Process context. Expects @id->op to be held by the caller.
+/*
+ * The start of the route from an id to its peer: its local address or a wildcard, its namespace,
+ * and the network device if it must be a certain one.
  */
-static void rca_resolve_start_from(const struct rca_id *id, union rca_addr *src,
-				   struct rdma_dev_addr *addr)
+static void set_route_start(const struct rca_id *id, union rca_addr *src,
+			    struct rdma_dev_addr *addr)
 {
 	union rca_addr any;
 
@@ -217,8 +190,8 @@ static void neighbour_known(struct rca_neigh_wait *wait)
 }
 
 /*
- * Each look asks the neighbour again. The resolution waits meanwhile, as the answer may come before
- * the look is over.
+ * Each lookup solicits the neighbour again. The resolution waits from before it, as the answer may
+ * come during the lookup.
  */
 static void wait_for_neighbour(struct rca_resolve *res, const struct rca_neigh_key *missing)
 {
@@ -253,7 +226,7 @@ static int start_ib_addr(struct rca_resolve *res)
 	union rca_addr src;
 	int ret;
 
-	rca_resolve_start_from(id, &src, &res->addr);
+	set_route_start(id, &src, &res->addr);
 	res->with_ib_addr = true;
 	ret = rdma_resolve_ip(&src.sa, &id->dst.sa, &res->addr,
 			      jiffies_to_msecs(max(left, 1L)), ib_addr_done, false, res);
@@ -275,7 +248,7 @@ static int look_again(struct rca_resolve *res, union rca_addr *src, struct rdma_
 		*addr = res->addr;
 		return res->status;
 	}
-	rca_resolve_start_from(res->id, src, addr);
+	set_route_start(res->id, src, addr);
 	ret = rca_nexthop(src, &res->id->dst, addr, &missing);
 	if (!ret)
 		return 0;
@@ -338,12 +311,7 @@ static int wait_for_nexthop(struct rca_id *id, const struct rca_pipeline *pipe,
 	return ret;
 }
 
-/**
- * rca_resolve_cancel() - cancel the pending resolution or query, if there is one
- * @id: the id; its state permits no new one
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- */
+/* Cancel the pending resolution or query of an id whose state permits no new one. Sleeps. */
 void rca_resolve_cancel(struct rca_id *id)
 {
 	struct rca_resolve *res = id->setup ? id->setup->resolve : NULL;
@@ -390,19 +358,6 @@ static void finish_route(struct rca_id *id, int status, bool post)
 }
 
 /*
- * Create the path, or use @given. Returns 1 if the subnet administrator is asked and answers later.
- */
-static int make_route(struct rca_id *id, const struct sa_path_rec *given, u32 timeout_ms, bool post)
-{
-	if (!id->link.ib)
-		return given ? rca_route_set(id, given) : rca_route_roce(id);
-	if (!given)
-		return rca_route_ib_start(id, timeout_ms, post);
-	rca_route_ib_set(id, given);
-	return 0;
-}
-
-/*
  * Resolve the route or use @given, @inside the call or from work. A failure inside the call posts
  * no event.
  */
@@ -418,10 +373,14 @@ static int step_route(struct rca_id *id, const struct sa_path_rec *given, u32 ti
 		return step.err;
 	if (inside)
 		ret = rca_id_reserve_event(id);
-	if (!ret)
-		ret = make_route(id, given, timeout_ms, post);
+	if (!ret && !id->link.ib)
+		ret = given ? rca_route_set(id, given) : rca_route_roce(id);
+	else if (!ret && given)
+		rca_route_ib_set(id, given);
+	else if (!ret)
+		ret = rca_route_ib_start(id, timeout_ms, post);
 	if (ret > 0)
-		return 0;
+		return 0;	/* the subnet administrator answers later */
 	if (ret && inside) {
 		finish_step(id, RCA_IN_ROUTE_FAIL, ret, false);
 		return ret;
@@ -472,22 +431,9 @@ static void nexthop_done(struct rca_id *id, const struct rca_pipeline *pipe, uni
 	finish_addr(id, pipe, status);
 }
 
-/* The path query may have ended. */
-static void continue_route(struct rca_id *id)
-{
-	bool post;
-	int ret;
-
-	ret = rca_path_query_continue(id, &post);
-	if (ret != -EINPROGRESS)
-		finish_route(id, ret, post);
-}
-
-/**
- * rca_resolve_continue() - look up the next hop again, or take the answer to a query
- * @id: the id, in the state RCA_ST_ADDR_QUERY or RCA_ST_ROUTE_QUERY
- *
- * Context: Process context: work. Sleeps. Expects @id->op to be held by the caller.
+/*
+ * Look up the next hop again, or take the answer to a query, in the state RCA_ST_ADDR_QUERY or
+ * RCA_ST_ROUTE_QUERY.
  */
 void rca_resolve_continue(struct rca_id *id)
 {
@@ -495,10 +441,13 @@ void rca_resolve_continue(struct rca_id *id)
 	struct rdma_dev_addr addr;
 	union rca_addr src;
 	int status;
+	bool post;
 
 	lockdep_assert_held(&id->op);
 	if (rca_id_state(id) == RCA_ST_ROUTE_QUERY) {
-		continue_route(id);
+		status = rca_path_query_continue(id, &post);
+		if (status != -EINPROGRESS)
+			finish_route(id, status, post);
 		return;
 	}
 	if (!res) {
@@ -513,10 +462,7 @@ void rca_resolve_continue(struct rca_id *id)
 	kfree(res);
 }
 
-/*
- * Start the resolution of id->dst. It may complete at once, so the state must already be
- * ADDR_QUERY.
- */
+/* Start the resolution of id->dst. It may complete at once, so the state is already ADDR_QUERY. */
 static int start_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 {
 	struct rca_neigh_key missing;
@@ -524,7 +470,7 @@ static int start_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 	union rca_addr src;
 	int ret;
 
-	rca_resolve_start_from(id, &src, &addr);
+	set_route_start(id, &src, &addr);
 	ret = rca_nexthop(&src, &id->dst, &addr, &missing);
 	if (ret == -EAGAIN || ret == -EOPNOTSUPP)
 		return wait_for_nexthop(id, pipe, &missing, ret);
@@ -591,41 +537,11 @@ static int step_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 	return ret;
 }
 
-/* Returns the completed resolution steps. */
-static u32 completed_steps(struct rca_id *id)
-{
-	switch (rca_id_state(id)) {
-	case RCA_ST_ADDR_RESOLVED:
-	case RCA_ST_ROUTE_QUERY:
-		return RDMA_CM_ALT_STEP_ADDR;
-	case RCA_ST_ROUTE_RESOLVED:
-		return RDMA_CM_ALT_STEP_ADDR | RDMA_CM_ALT_STEP_ROUTE;
-	default:
-		return 0;
-	}
-}
-
-/* A failed step may leave the id without the requested addresses. */
-static void report_resolve(struct rca_id *id, const struct rca_pipeline *pipe, int ret)
-{
-	bool lost = ret && pipe->steps & RDMA_CM_ALT_STEP_ADDR;
-
-	rca_id_report_op_on(id, "resolve", ret,
-			    rca_addr_is_set(&id->local) ? &id->local : &pipe->src,
-			    lost ? &pipe->dst : &id->dst);
-}
-
-/**
- * rca_resolve_locked() - execute the steps of a pipeline after the creation of the id
- * @id: the id
- * @pipe: the steps
- * @done: completed steps are added; the others end with an event
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0 or the errno of the step that failed at once.
- */
+/* rca_resolve() for a caller that holds rca_id.op. */
 int rca_resolve_locked(struct rca_id *id, const struct rca_pipeline *pipe, u32 *done)
 {
+	const union rca_addr *dst = &id->dst;
+	enum rca_state state;
 	int ret = 0;
 
 	lockdep_assert_held(&id->op);
@@ -635,24 +551,37 @@ int rca_resolve_locked(struct rca_id *id, const struct rca_pipeline *pipe, u32 *
 			goto out;
 		*done |= RDMA_CM_ALT_STEP_BIND;
 	}
-	if (pipe->steps & RDMA_CM_ALT_STEP_ADDR) {
-		/* The route is resolved after the address. */
+	/* The route is resolved after the address. Steps that have to wait end with an event. */
+	if (pipe->steps & RDMA_CM_ALT_STEP_ADDR)
 		ret = step_addr(id, pipe);
-		if (!ret)
-			*done |= completed_steps(id) & pipe->steps;
-	} else if (pipe->steps & RDMA_CM_ALT_STEP_ROUTE) {
+	else if (pipe->steps & RDMA_CM_ALT_STEP_ROUTE)
 		ret = step_route(id, NULL, pipe->timeout_ms, pipe->events & RDMA_CM_ALT_STEP_ROUTE,
 				 true);
-		/* The subnet administrator may have to be asked; an event then reports the end. */
-		if (!ret)
-			*done |= completed_steps(id) & RDMA_CM_ALT_STEP_ROUTE;
-	}
+	if (ret)
+		goto out;
+	state = rca_id_state(id);
+	if (state == RCA_ST_ADDR_RESOLVED || state == RCA_ST_ROUTE_QUERY)
+		*done |= pipe->steps & RDMA_CM_ALT_STEP_ADDR;
+	else if (state == RCA_ST_ROUTE_RESOLVED)
+		*done |= pipe->steps & (RDMA_CM_ALT_STEP_ADDR | RDMA_CM_ALT_STEP_ROUTE);
 out:
-	report_resolve(id, pipe, ret);
+	/* A failed step may leave the id without the requested addresses. */
+	if (ret && pipe->steps & RDMA_CM_ALT_STEP_ADDR)
+		dst = &pipe->dst;
+	rca_id_report_op_on(id, "resolve", ret,
+			    rca_addr_is_set(&id->local) ? &id->local : &pipe->src, dst);
 	return ret;
 }
 
-/* rca_resolve_locked() that takes rca_id.op. */
+/**
+ * rca_resolve() - execute the steps of a pipeline after the creation of the id
+ * @id: the id
+ * @pipe: the steps
+ * @done: completed steps are added; the others end with an event
+ *
+ * Context: Process context. Sleeps. Takes and releases @id->op.
+ * Return: 0 or the errno of the step that failed at once.
+ */
 int rca_resolve(struct rca_id *id, const struct rca_pipeline *pipe, u32 *done)
 {
 	int ret;
@@ -663,15 +592,9 @@ int rca_resolve(struct rca_id *id, const struct rca_pipeline *pipe, u32 *done)
 	return ret;
 }
 
-/**
- * rca_resolve_set_path_locked() - use a path that user space has resolved
- * @id: the id; its address is resolved
- * @path: the path
- *
- * Posts ROUTE_RESOLVED, as route resolution does.
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0; -EINVAL wrong state; -ENODEV the network device is gone; -ENOMEM.
+/*
+ * Use a path that user space has resolved, and post ROUTE_RESOLVED, as route resolution does.
+ * -ENODEV: the network device is gone.
  */
 int rca_resolve_set_path_locked(struct rca_id *id, const struct sa_path_rec *path)
 {

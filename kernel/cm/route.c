@@ -125,18 +125,15 @@ static __be32 flow_label(struct rca_id *id)
 	return cpu_to_be32(label);
 }
 
-/* Packets through a gateway must be routable. */
-static enum ib_gid_type gid_type(struct rca_id *id)
-{
-	if (id->link.network == RDMA_NETWORK_IPV4 || id->link.network == RDMA_NETWORK_IPV6)
-		return IB_GID_TYPE_ROCE_UDP_ENCAP;
-	return id->sgid_attr->gid_type;
-}
-
 /* Set the RoCE members of a path, which replace those of InfiniBand. */
 static void set_roce(struct rca_id *id, struct sa_path_rec *path)
 {
-	path->rec_type = sa_conv_gid_to_pathrec_type(gid_type(id));
+	enum ib_gid_type type = id->sgid_attr->gid_type;
+
+	/* Packets through a gateway must be routable. */
+	if (id->link.network == RDMA_NETWORK_IPV4 || id->link.network == RDMA_NETWORK_IPV6)
+		type = IB_GID_TYPE_ROCE_UDP_ENCAP;
+	path->rec_type = sa_conv_gid_to_pathrec_type(type);
 	path->roce.route_resolved = true;
 	sa_path_set_dmac(path, id->link.dmac);
 }
@@ -166,12 +163,9 @@ static int fill_path(struct rca_id *id, struct sa_path_rec *path, struct net_dev
 	return path->mtu ? 0 : -EINVAL;
 }
 
-/**
- * rca_route_roce() - create the path of an id on RoCE; on iWARP it needs none
- * @id: the id; its address is resolved
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0; -ENODEV the network device is gone; -EINVAL its MTU is too small.
+/*
+ * Create the path of an id on RoCE; on iWARP it needs none. -ENODEV: the network device is gone;
+ * -EINVAL: its MTU is too small.
  */
 int rca_route_roce(struct rca_id *id)
 {
@@ -193,15 +187,10 @@ int rca_route_roce(struct rca_id *id)
 	return ret;
 }
 
-/**
- * rca_route_parse() - select the usable path from records of user space
- * @path: filled in
- * @records: array of struct ib_path_rec_data
- * @len: its length in bytes
- *
- * Context: Any context. Pure.
- * Return: 0; -EINVAL if @len is not a whole number of records, none of them is an outgoing,
- * reversible primary path, or its packet lifetime does not fit messages.
+/*
+ * Select the usable path from an array of struct ib_path_rec_data. -EINVAL: @len is not a whole
+ * number of records, none of them is an outgoing, reversible primary path, or its packet lifetime
+ * does not fit messages.
  */
 int rca_route_parse(struct sa_path_rec *path, const void *records, u32 len)
 {
@@ -222,13 +211,9 @@ int rca_route_parse(struct sa_path_rec *path, const void *records, u32 len)
 	return path->packet_life_time > MAX_PACKET_LIFETIME ? -EINVAL : 0;
 }
 
-/**
- * rca_route_set() - set the path of an id that user space has resolved
- * @id: the id; its address is resolved
- * @given: the path; GIDs, partition key, MTU, rate and times are used as given
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0; -ENODEV the network device is gone.
+/*
+ * Set a path that user space has resolved. GIDs, partition key, MTU, rate and times are used as
+ * given. -ENODEV: the network device is gone.
  */
 int rca_route_set(struct rca_id *id, const struct sa_path_rec *given)
 {
@@ -250,11 +235,11 @@ int rca_route_set(struct rca_id *id, const struct sa_path_rec *given)
  * Path queries to the subnet administrator (SA). The answer is handled by the work of each id that
  * has asked, because it may arrive before the call that sends the query returns.
  *
- * An id whose question is under way already follows the query that asks it, the leader, if that
- * ends within the timeout of the id. When a job starts, the SA gets one query from this host, not
- * one from each id. A leader whose id is gone goes on as long as it has followers. If it is
- * withdrawn because others need its place, see sa.c, all of them ask anew; so does an id that
- * has waited for a place.
+ * If another id has sent the same query, and it ends within the timeout of the id, the id follows
+ * that query, the leader. When a job starts, the SA gets one query from this host, not one from
+ * each id. A leader whose id is gone goes on as long as it has followers. If it is withdrawn
+ * because others need its place, see sa.c, each of them starts a query anew; so does an id that has
+ * waited for a place.
  *
  * Locking: rca_id.op; rca_sa_lock for leaders and followers. It is taken in process context alone,
  * with interrupts on: rhashtable of 6.1 enables softirqs inside.
@@ -319,24 +304,13 @@ static void query_release(struct rca_sa_query *query)
 	kfree(container_of(query, struct rca_route_query, sa));
 }
 
-/* Store all records in the id; on failure, it keeps those it has. */
-static int store_paths(struct rca_id *id, const struct rca_path_answer *answer)
-{
-	lockdep_assert_held(&id->op);
-	/* The device may have been removed after the query started: see remove_from_device(). */
-	if (!id->dev)
-		return -ENODEV;
-	return rca_id_set_paths(id, &answer->path, answer->inbound.flags ? &answer->inbound : NULL,
-				answer->outbound.flags ? &answer->outbound : NULL);
-}
-
 static int start(struct rca_id *id, const struct rca_path_question *question, unsigned long ends,
 		 bool post, const struct rca_route_query *before);
 static int ask(struct rca_route_query *query, bool may_follow);
 
 /*
- * The query, or that of the leader, was withdrawn; or the leader has got no answer, but had less
- * time than this id. Returns true if it asks itself.
+ * Start another query if this one or its leader was withdrawn, or if the leader got no answer, but
+ * had less time than this id. Returns true if there is another query.
  */
 static bool ask_again(struct rca_route_query *query)
 {
@@ -378,20 +352,15 @@ static bool go_on(struct rca_route_query *query)
 	return false;
 }
 
-/**
- * rca_path_query_continue() - end the pending path query if its result is there
- * @id: the id, with a setup
- * @post: set to the argument of rca_route_ib_start() when the query ends
- *
- * A query that waits for its place, or that was withdrawn, is sent.
- *
- * Context: Process context: work. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0, the id has its path; -EINPROGRESS, the work of the id will be queued again; another
- * errno: no path.
+/*
+ * End the pending path query if its result is there, and set @post to the argument of
+ * rca_route_ib_start(). A query that waits for its place, or that was withdrawn, is sent.
+ * -EINPROGRESS: the work of the id will be queued again; another errno: no path.
  */
 int rca_path_query_continue(struct rca_id *id, bool *post)
 {
 	struct rca_route_query *query = id->setup->query;
+	const struct rca_path_answer *answer;
 	int ret = -EINPROGRESS;
 
 	lockdep_assert_held(&id->op);
@@ -399,8 +368,16 @@ int rca_path_query_continue(struct rca_id *id, bool *post)
 		return -EINPROGRESS;
 	id->setup->query = NULL;
 	if (!ask_again(query)) {
-		ret = query->status ?: store_paths(id, &query->answer);
 		*post = query->post;
+		answer = &query->answer;
+		ret = query->status;
+		/* The device may have been removed meanwhile: see remove_from_device(). */
+		if (!ret && !id->dev)
+			ret = -ENODEV;
+		if (!ret)
+			ret = rca_id_set_paths(id, &answer->path,
+					       answer->inbound.flags ? &answer->inbound : NULL,
+					       answer->outbound.flags ? &answer->outbound : NULL);
 	}
 	rca_sa_put(&query->sa);	/* of the setup */
 	return ret;
@@ -486,7 +463,7 @@ static void path_query_done(int status, struct sa_path_rec *recs, rca_num_paths_
 	rca_sa_put(&query->sa);		/* of the callback */
 }
 
-/* Follow a query that asks the same and ends soon enough. Returns false if there is none. */
+/* Follow the same query of another id that ends soon enough. Returns false if there is none. */
 static bool follow(struct rca_route_query *query)
 {
 	struct rca_route_query *leader;
@@ -502,15 +479,6 @@ static bool follow(struct rca_route_query *query)
 	}
 	spin_unlock(&rca_sa_lock);
 	return query->followed;
-}
-
-/* Let other ids follow a query that was sent. Without memory, they ask themselves. */
-static void lead(struct rca_route_query *query)
-{
-	spin_lock(&rca_sa_lock);
-	if (!query->sa.called)
-		query->leads = !rhashtable_lookup_insert_fast(&asked, &query->node, asked_params);
-	spin_unlock(&rca_sa_lock);
 }
 
 /* Returns 1: there will be a result; or a negative errno. */
@@ -532,13 +500,17 @@ static int ask(struct rca_route_query *query, bool may_follow)
 	rca_sa_sent(&query->sa, ret);
 	if (ret < 0)
 		return ret;
-	lead(query);
+	/* Let other ids follow the query. Without memory, they send their own. */
+	spin_lock(&rca_sa_lock);
+	if (!query->sa.called)
+		query->leads = !rhashtable_lookup_insert_fast(&asked, &query->node, asked_params);
+	spin_unlock(&rca_sa_lock);
 	return 1;
 }
 
 /*
- * An id that was not answered by its leader in time follows no other: a user who asks again and
- * again with short timeouts would keep it waiting.
+ * An id whose leader had no answer in time follows no other: a user who repeats queries with short
+ * timeouts would keep it waiting.
  */
 static int start(struct rca_id *id, const struct rca_path_question *question, unsigned long ends,
 		 bool post, const struct rca_route_query *before)
@@ -573,13 +545,9 @@ static void end_query(struct rca_route_query *query)
 	rca_sa_cancel_locked(&query->sa);
 }
 
-/**
- * rca_path_query_cancel() - cancel the pending path query, if there is one
- * @id: the id; its state permits no new query
- *
- * The answer may still arrive; it is ignored.
- *
- * Context: Process context. Expects @id->op to be held by the caller.
+/*
+ * Cancel the pending path query of an id whose state permits no new one. The answer may still
+ * arrive; it is ignored.
  */
 void rca_path_query_cancel(struct rca_id *id)
 {
@@ -630,18 +598,11 @@ static u8 flowinfo_tclass(__be32 flowinfo)
 	return be32_to_cpu(flowinfo) >> FLOWINFO_TCLASS_SHIFT;
 }
 
-/**
- * rca_route_ib_question() - fill in the path record of a query
- * @id: the id; its address is resolved
- * @opa: the port is Omni-Path, whose records have longer LIDs
- * @rec: filled in
- *
- * Asks for one reversible path between the two GIDs in the partition of the id, for its service.
- * The quality of service depends on the family of the addresses: type of service of the id, or
- * traffic class.
- *
- * Context: Any context. Pure. Expects @id->op to be held by the caller.
- * Return: the component mask: the members of @rec that are valid.
+/*
+ * Fill in the path record of a query, and return its component mask: one reversible path between
+ * the two GIDs in the partition of the id, for its service. The quality of service depends on the
+ * family of the addresses: type of service of the id, or traffic class. @opa: the port is
+ * Omni-Path, whose records have longer LIDs.
  */
 RCA_VISIBLE_IF_KUNIT
 ib_sa_comp_mask rca_route_ib_question(const struct rca_id *id, bool opa, struct sa_path_rec *rec)
@@ -694,7 +655,7 @@ static void set_question(const struct rca_id *id, struct rca_path_question *ques
 
 /*
  * The greatest age of a cached path for an id, in seconds. A cached path has to be renewed if the
- * peer does not answer over it, so ids that send their request in a single round ask for theirs.
+ * peer does not answer over it, so ids that send their request in a single round do not use one.
  */
 static u32 max_age_s(struct rca_id *id)
 {
@@ -706,16 +667,11 @@ static u32 max_age_s(struct rca_id *id)
 	return here < 0 ? rca_path_cache_default_age_s() : here;
 }
 
-/**
- * rca_route_ib_start() - find the path of an id: in the cache, else by a query
- * @id: the id, in the state RCA_ST_ROUTE_QUERY
- * @timeout_ms: total timeout; ib_sa sends the query up to ten times
- * @post: for rca_path_query_continue()
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0, the id has its path; 1, the work of the id will be queued for
- * rca_path_query_continue(), unless rca_path_query_cancel() comes first; -ENOMEM, or an errno of
- * ib_sa: -EAGAIN if the port does not know its subnet manager.
+/*
+ * Find the path of an id in the cache, else by a query, which ib_sa sends up to ten times within
+ * @timeout_ms. Returns 0, the id has its path; 1, the work of the id will be queued for
+ * rca_path_query_continue(), unless rca_path_query_cancel() comes first; or an errno of ib_sa:
+ * -EAGAIN if the port does not know its subnet manager.
  */
 int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, bool post)
 {
@@ -735,14 +691,11 @@ int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, bool post)
 	return start(id, &question, jiffies + msecs_to_jiffies(timeout_ms), post, NULL);
 }
 
-/**
- * rca_route_ib_renew() - replace a cached path over which the peer did not answer
- * @id: the id, in the state RCA_ST_REQ_WAIT
- *
- * Context: Process context: work. Sleeps. Expects @id->op to be held by the caller.
- * Return: true if rca_path_query_continue() is to be called by the work, as after
- * rca_route_ib_start(): if it fails, the id keeps the old path; false if the request may be sent
- * now: the path was not a cached one, was replaced, or cannot be.
+/*
+ * Replace a cached path over which the peer did not answer. Returns true if the work of the id has
+ * to call rca_path_query_continue(), as after rca_route_ib_start(); if that fails, the id keeps the
+ * old path. False: the request may be sent now, as the path was not a cached one, was replaced, or
+ * cannot be.
  */
 bool rca_route_ib_renew(struct rca_id *id)
 {
@@ -766,14 +719,10 @@ bool rca_route_ib_renew(struct rca_id *id)
 	}
 }
 
-/**
- * rca_route_ib_forget() - an id that is destroyed has not connected over its path
- * @id: the id
- *
- * If its path is a cached one, the next id asks the subnet administrator: the peer may have another
- * LID, and the old one may belong to a host that rejects.
- *
- * Context: Process context. Expects @id->op to be held by the caller.
+/*
+ * An id that is destroyed has not connected over its path. If that is a cached one, the next id
+ * queries the subnet administrator: the peer may have another LID, and the old one may belong to a
+ * host that rejects.
  */
 void rca_route_ib_forget(struct rca_id *id)
 {
@@ -787,13 +736,7 @@ void rca_route_ib_forget(struct rca_id *id)
 	rca_path_cache_forget(&question.key, version);
 }
 
-/**
- * rca_route_ib_set() - set the path of an id that user space has resolved
- * @id: the id; its address is resolved
- * @given: the path, as an InfiniBand record
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- */
+/* Set a path that user space has resolved, from an InfiniBand record. */
 void rca_route_ib_set(struct rca_id *id, const struct sa_path_rec *given)
 {
 	struct sa_path_rec path = *given;

@@ -5,9 +5,9 @@
  * Where ib_mad limits the queries of a port, a query needs a place: see port_places.c. One without
  * a place waits in the turn of its user until its id gives up. One that has a place for half a
  * second or more without an answer gives it back if others wait for it: it is cancelled, its result
- * is -EINTR, and its owner asks again in its turn, with the time that is left. The timer that sees
- * to this is work of nobody alone, and needs no mutex of the id, which a thread of its user may
- * hold.
+ * is -EINTR, and its id sends another one in its turn, with the time that is left. The timer that
+ * does this runs on rca_wq, which no user can block, and takes no mutex of the id, which a thread
+ * of its user may hold.
  *
  * Locking: rca_id.op; rca_sa_lock so that a query is not cancelled while ib_sa frees it, in process
  * context with interrupts on; inside it the lock of the places.
@@ -45,7 +45,7 @@ void rca_sa_put(struct rca_sa_query *query)
 }
 
 #if RCA_COUNTS_PLACES
-static void arm(struct rca_sa_query *query, unsigned long delay)
+static void arm_timer(struct rca_sa_query *query, unsigned long delay)
 {
 	refcount_inc(&query->ref);	/* put in timer_work() or end_place() */
 	if (mod_delayed_work(rca_wq, &query->timer, delay))
@@ -65,7 +65,7 @@ static void keep_place(struct rca_sa_query *query)
 
 	lockdep_assert_held(&rca_sa_lock);
 	if (left < LONG_MAX)
-		arm(query, left ?: HZ / 2);
+		arm_timer(query, left ?: HZ / 2);
 }
 
 static bool is_wanted(struct rca_sa_query *query)
@@ -93,7 +93,7 @@ static void timer_work(struct work_struct *work)
 		keep_place(query);
 	}
 	spin_unlock(&rca_sa_lock);
-	rca_sa_put(query);	/* got in arm() */
+	rca_sa_put(query);	/* got in arm_timer() */
 }
 
 static void init_place(struct rca_sa_query *query)
@@ -110,7 +110,7 @@ static bool take_place(struct rca_sa_query *query)
 	if (!places || rca_place_take(&query->place, &places->ports[query->id->port_num].sa, false,
 				      false))
 		return true;
-	arm(query, max_t(long, query->ends - jiffies, 0));
+	arm_timer(query, max_t(long, query->ends - jiffies, 0));
 	return false;
 }
 
@@ -143,16 +143,9 @@ static inline void end_place(struct rca_sa_query *query, bool answered)
 }
 #endif
 
-/**
- * rca_sa_init() - initialise a query
- * @query: the query, filled with zeros
- * @id: its id
- * @ends: when the id gives up, in jiffies
- * @release: frees what @query is a member of
- *
- * The reference belongs to the setup of the id.
- *
- * Context: Any context.
+/*
+ * Initialise a query that is filled with zeros. The id gives up at @ends, in jiffies; @release
+ * frees what @query is a member of. The reference belongs to the setup of the id.
  */
 void rca_sa_init(struct rca_sa_query *query, struct rca_id *id, unsigned long ends,
 		 void (*release)(struct rca_sa_query *query))
@@ -175,14 +168,10 @@ bool rca_sa_called(struct rca_sa_query *query)
 	return called;
 }
 
-/**
- * rca_sa_begin() - take a place for a query
- * @query: the query
- *
- * Context: Process context. May sleep. Expects the op mutex of the id to be held by the caller.
- * Return: true if it may be sent: the caller adds a reference for the callback, calls ib_sa, and
- * then rca_sa_sent(). False if it waits: the work of the id is queued when it has a place, or at
- * its end.
+/*
+ * Take a place for a query. Returns true if it may be sent: the caller adds a reference for the
+ * callback, calls ib_sa, and then rca_sa_sent(). False if it waits: the work of the id is queued
+ * when it has a place, or at its end.
  */
 bool rca_sa_begin(struct rca_sa_query *query)
 {
@@ -196,15 +185,13 @@ u32 rca_sa_left_ms(const struct rca_sa_query *query)
 	return max_t(long, jiffies_to_msecs(max_t(long, query->ends - jiffies, 0)), 1);
 }
 
-/**
- * rca_sa_sent() - ib_sa has taken a query, or not
- * @query: the query
- * @ret: the number of the query, or a negative errno: then the reference of the callback is put
- *
- * Context: Process context. Expects the op mutex of the id to be held by the caller.
+/*
+ * ib_sa has taken a query, whose number @ret is; or not, with the errno @ret: then the reference of
+ * the callback is put.
  */
 void rca_sa_sent(struct rca_sa_query *query, int ret)
 {
+	lockdep_assert_held(&query->id->op);
 	spin_lock(&rca_sa_lock);
 	if (ret < 0) {
 		end_place(query, false);
@@ -218,14 +205,9 @@ void rca_sa_sent(struct rca_sa_query *query, int ret)
 	spin_unlock(&rca_sa_lock);
 }
 
-/**
- * rca_sa_called_locked() - the result of a query is there
- * @query: the query
- * @status: its result; -EINTR: it was withdrawn
- *
- * ib_sa may free its query as soon as the callback returns, so nobody cancels it from here on.
- *
- * Context: Process context. Expects rca_sa_lock to be held by the caller.
+/*
+ * The result of a query is there; -EINTR: it was withdrawn. ib_sa may free its query as soon as the
+ * callback returns, so nobody cancels it from here on.
  */
 void rca_sa_called_locked(struct rca_sa_query *query, int status)
 {
@@ -234,12 +216,7 @@ void rca_sa_called_locked(struct rca_sa_query *query, int status)
 	end_place(query, status != -ETIMEDOUT && status != -EINTR && status != -EIO);
 }
 
-/**
- * rca_sa_cancel_locked() - nobody waits for the result of a query any more
- * @query: the query; its callback may still come
- *
- * Context: Process context. Expects rca_sa_lock to be held by the caller.
- */
+/* Nobody waits for the result of a query any more; its callback may still come. */
 void rca_sa_cancel_locked(struct rca_sa_query *query)
 {
 	lockdep_assert_held(&rca_sa_lock);
@@ -248,7 +225,7 @@ void rca_sa_cancel_locked(struct rca_sa_query *query)
 		ib_sa_cancel_query(query->sa_id, query->sa);
 }
 
-/* The same. Process context. */
+/* rca_sa_cancel_locked() that takes rca_sa_lock. */
 void rca_sa_cancel(struct rca_sa_query *query)
 {
 	spin_lock(&rca_sa_lock);
@@ -256,16 +233,7 @@ void rca_sa_cancel(struct rca_sa_query *query)
 	spin_unlock(&rca_sa_lock);
 }
 
-/* A query that was withdrawn is sent again. Process context. */
-static void rca_sa_renew(struct rca_sa_query *query)
-{
-	spin_lock(&rca_sa_lock);
-	query->sent = false;
-	query->called = false;
-	spin_unlock(&rca_sa_lock);
-}
-
-/* A query asks again what one asked that was withdrawn. */
+/* A query replaces one that was withdrawn. */
 void rca_sa_again(struct rca_sa_query *query, const struct rca_sa_query *before)
 {
 #if RCA_COUNTS_PLACES
@@ -376,7 +344,10 @@ static bool go_on(struct rca_id *id, struct rca_service_query *query)
 		return false;
 	if (!called && query->sa.sent)
 		return true;
-	rca_sa_renew(&query->sa);
+	spin_lock(&rca_sa_lock);
+	query->sa.sent = false;
+	query->sa.called = false;
+	spin_unlock(&rca_sa_lock);
 	if (!id->dev)
 		ret = -ENODEV;
 	else if (time_before(jiffies, query->sa.ends))
@@ -388,13 +359,9 @@ static bool go_on(struct rca_id *id, struct rca_service_query *query)
 	return ret >= 0;
 }
 
-/**
- * rca_service_continue() - end the query for service records, if there is one and its result, too
- * @id: the id, in the state RCA_ST_ADDR_QUERY
- *
- * A query that waits for its place, or that was withdrawn, is sent.
- *
- * Context: Process context: work. Sleeps. Expects @id->op to be held by the caller.
+/*
+ * End the pending query for service records if its result is there. A query that waits for its
+ * place, or that was withdrawn, is sent.
  */
 void rca_service_continue(struct rca_id *id)
 {
@@ -408,7 +375,7 @@ void rca_service_continue(struct rca_id *id)
 	rca_sa_put(&query->sa);	/* of the setup */
 }
 
-static void convert(struct rdma_cm_alt_service *out, const struct sa_service_rec *rec)
+static void fill_service(struct rdma_cm_alt_service *out, const struct sa_service_rec *rec)
 {
 	static_assert(offsetofend(struct sa_service_rec, data_64) -
 		      offsetof(struct sa_service_rec, data_8) == sizeof(out->data));
@@ -438,7 +405,7 @@ int rca_services_keep(struct rca_services **services, const struct sa_service_re
 		return -ENOMEM;
 	kept->count = count;
 	for (i = 0; i < count; i++)
-		convert(&kept->list[i], &recs[i]);
+		fill_service(&kept->list[i], &recs[i]);
 	*services = kept;
 	return 0;
 }
@@ -576,12 +543,7 @@ int rca_service_resolve(struct rca_id *id, const struct rca_service_wanted *want
 	return ret;
 }
 
-/**
- * rca_service_cancel() - cancel the pending query for service records, if there is one
- * @id: the id; its state permits no new query
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- */
+/* Cancel the pending query for service records of an id whose state permits no new one. */
 void rca_service_cancel(struct rca_id *id)
 {
 	struct rca_service_query *query = id->setup ? id->setup->service_query : NULL;

@@ -45,19 +45,10 @@ static int reserve_answer(struct rca_id *id)
 	return 0;
 }
 
-/* When the request is given up, if it is withdrawn: its retransmissions would have ended. */
-static void set_deadline(struct rca_id *id, const struct rca_tp_req *req)
-{
-	struct rca_retry *retry = id->setup->retry;
-
-	if (!retry->limited && !retry->sent)
-		retry->deadline = jiffies + msecs_to_jiffies(req->answer_ms) * (req->retries + 1);
-	retry->sent = jiffies;
-}
-
 static int send_sidr_req(struct rca_id *id, const struct rca_tp_conn *user)
 {
 	const struct rca_timing timing = rca_id_timing(id);
+	struct rca_retry *retry = id->setup->retry;
 	u8 data[IB_CM_SIDR_REQ_PRIVATE_DATA_SIZE] = {};
 	struct rca_tp_req req = {
 		.conn.qp_type = IB_QPT_UD,
@@ -72,8 +63,13 @@ static int send_sidr_req(struct rca_id *id, const struct rca_tp_conn *user)
 	req.conn.private_data_len = rca_wire_put_private(data, &id->local, &id->dst,
 							 user->private_data,
 							 user->private_data_len);
-	if (rca_places)
-		set_deadline(id, &req);
+	if (rca_places) {
+		/* A request that is withdrawn is given up when its retransmissions would end. */
+		if (!retry->limited && !retry->sent)
+			retry->deadline = jiffies +
+				msecs_to_jiffies(req.answer_ms) * (req.retries + 1);
+		retry->sent = jiffies;
+	}
 	return id->dev->tp->sidr_request(id->lower, &req);
 }
 
@@ -113,12 +109,7 @@ static bool withdraw_request(struct rca_id *id)
 	return false;
 }
 
-/**
- * rca_sidr_continue() - send a SIDR request that has waited, withdraw it, or give it up
- * @id: the id, in the state RCA_ST_SIDR_SENT
- *
- * Context: Process context: work. Sleeps. Expects @id->op to be held by the caller.
- */
+/* Send a SIDR request that has waited, withdraw it or give it up, in the state RCA_ST_SIDR_SENT. */
 void rca_sidr_continue(struct rca_id *id)
 {
 	const struct rca_retry *retry = id->setup->retry;
@@ -143,16 +134,9 @@ void rca_sidr_continue(struct rca_id *id)
 		rca_retry_arm(id);
 }
 
-/**
- * rca_sidr_connect_locked() - send a SIDR request
- * @id: the id; its route is resolved
- * @conn: only its private data is used
- *
- * If it fails, the id is unchanged.
- *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller.
- * Return: 0, an event follows; -EINVAL wrong state or private data too long; -EOPNOTSUPP the id
- * requires a trunk, which has no datagrams; -ENXIO; -ENOMEM.
+/*
+ * rca_connect() of a datagram id, for a caller that holds rca_id.op; of @conn only the private data
+ * are used. -EOPNOTSUPP: the id requires a trunk, which has no datagrams.
  */
 int rca_sidr_connect_locked(struct rca_id *id, const struct rca_tp_conn *conn)
 {
@@ -197,13 +181,6 @@ err_unreserve:
 	return ret;
 }
 
-/* May the caller announce this QP and queue key to the peer? */
-static int check_qp_and_qkey(const struct rca_id *id, const struct rca_tp_conn *conn)
-{
-	return id->dev->tp->check_qp(id->dev->ibdev, conn->qp_num) ?:
-	       rca_qp_owner_check_qkey(id->dev->ibdev, conn->qkey);
-}
-
 /* Make the transition of accept. If it fails, nothing has changed. */
 static int step_accept(struct rca_id *id, u32 qkey)
 {
@@ -221,19 +198,11 @@ static int step_accept(struct rca_id *id, u32 qkey)
 	return ret;
 }
 
-/**
- * rca_sidr_accept() - answer a SIDR request with a QP
- * @id: id of the request
- * @cookie: cookie of the events of the id from now on
- * @conn: number and queue key of the QP, 0 for the queue key of the port space; private data and
- *        ECE
- *
- * No event follows.
- *
- * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: 0; -EINVAL wrong state, private data too long, or another queue key than the settled one,
- * or -EPERM the QP is another user's or the queue key privileged: the request still waits; -ENXIO;
- * another errno: the request was refused.
+/*
+ * rca_accept_as() of a datagram id: no event follows. A queue key of 0 is that of the port space.
+ * -EINVAL wrong state, private data too long, or another queue key than the settled one, or -EPERM
+ * the QP is another user's or the queue key privileged: the request still waits; another errno: the
+ * request was refused.
  */
 int rca_sidr_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn)
 {
@@ -245,7 +214,10 @@ int rca_sidr_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *con
 		goto out_unlock;
 	rep.qp_type = IB_QPT_UD;
 	rep.qkey = conn->qkey ?: rca_qkey(id);
-	ret = rca_id_may(id, RCA_IN_ACCEPT) ?: check_qp_and_qkey(id, conn) ?:
+	/* May the caller announce this QP and queue key to the peer? */
+	ret = rca_id_may(id, RCA_IN_ACCEPT) ?:
+	      id->dev->tp->check_qp(id->dev->ibdev, conn->qp_num) ?:
+	      rca_qp_owner_check_qkey(id->dev->ibdev, conn->qkey) ?:
 	      step_accept(id, rep.qkey);
 	if (ret)
 		goto out_unlock;
@@ -261,15 +233,7 @@ out_unlock:
 	return ret;
 }
 
-/**
- * rca_sidr_reject() - refuse a SIDR request
- * @id: id of the request
- * @data: private data
- * @len: its length
- *
- * Context: Process context. Sleeps. Takes and releases @id->op.
- * Return: 0; -EINVAL wrong state or private data too long; -ENXIO.
- */
+/* rca_reject() of a datagram id. */
 int rca_sidr_reject(struct rca_id *id, const void *data, u32 len)
 {
 	struct rca_tp_conn rep = { .private_data = data };
@@ -292,30 +256,11 @@ out_unlock:
 	return ret;
 }
 
-/* Fill in the answer. If the QP is unusable, fill in only the private data. */
-static void fill_answer(struct rca_event *ev, const struct rca_tp_event *event, bool usable)
-{
-	struct rca_tp_conn conn = event->conn;
-
-	if (!usable) {
-		memset(&ev->rec.ah_attr, 0, sizeof(ev->rec.ah_attr));
-		conn.qp_num = 0;
-		conn.qkey = 0;
-	}
-	if (event->has_conn)
-		rca_event_set_ud(ev, &conn);
-}
-
-/**
- * rca_sidr_event() - handle a CM event of a datagram id
- * @id: the id
- * @event: answer of the peer, or timeout
- *
- * Context: Process context, callback of a transport. May sleep. Takes and releases @id->lock.
- */
+/* rca_cm_event() of a datagram id: answer of the peer, or timeout. */
 void rca_sidr_event(struct rca_id *id, const struct rca_tp_event *event)
 {
 	struct rca_event *ev = rca_id_event(id);
+	struct rca_tp_conn conn = event->conn;
 	enum rca_input input = event->input;
 	int status = event->status;
 	struct rca_step step;
@@ -328,8 +273,14 @@ void rca_sidr_event(struct rca_id *id, const struct rca_tp_event *event)
 		input = RCA_IN_BAD_QKEY;
 		status = -EINVAL;
 	}
-	if (ev)
-		fill_answer(ev, event, input == RCA_IN_REP);
+	if (ev && input != RCA_IN_REP) {
+		/* The QP is unusable: the program gets only the private data. */
+		memset(&ev->rec.ah_attr, 0, sizeof(ev->rec.ah_attr));
+		conn.qp_num = 0;
+		conn.qkey = 0;
+	}
+	if (ev && event->has_conn)
+		rca_event_set_ud(ev, &conn);
 	step = rca_id_step_post_locked(id, input, &ev, status);
 	spin_unlock_irqrestore(&id->lock, flags);
 	rca_event_free(ev);
