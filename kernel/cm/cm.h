@@ -126,14 +126,14 @@ int rca_get_option(struct rca_id *id, u32 level, u32 name, void *val, u32 *len);
 /* Answers of the subnet administrator that are kept for later ids. */
 
 /**
- * struct rca_path_key - a path query, without what is the same in all of them; padding is zero
+ * struct rca_path_key - the members of a path query that differ between queries; padding is zero
  * @sgid: source GID
  * @dgid: destination GID
  * @service_id: service ID
  * @mask: component mask
  * @device: &rca_device.serial, which is never reused
  * @port_num: port of the device
- * @user: the user who asks, as a uid of the first user namespace
+ * @user: the user of the id, as a uid of the first user namespace
  * @pkey: partition key
  * @qos_class: quality of service class, or 0
  * @traffic_class: traffic class, or 0
@@ -189,7 +189,7 @@ u32 rca_path_cache_default_age_s(void);
 int rca_path_cache_init(void);
 void rca_path_cache_exit(void);
 
-/* Path queries: one for many ids that ask the same at the same time. */
+/* Path queries: ids that need the same path at the same time share one. */
 
 /**
  * struct rca_path_answer - the paths of an answer
@@ -231,7 +231,7 @@ struct rca_services {
 };
 
 /**
- * struct rca_service_wanted - what service records must have
+ * struct rca_service_wanted - the service records that an id asks for
  * @has_id: @service_id is given
  * @service_id: their service ID, in host byte order
  * @name: their name, filled up with zeros

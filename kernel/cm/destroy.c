@@ -379,7 +379,7 @@ static void close_ids(struct rca_ctx *ctx, struct rca_queue *queue,
 	struct closing *closing = kzalloc(sizeof(*closing), GFP_KERNEL | __GFP_NOFAIL);
 	/* A worker of the kernel closes files for everybody, and waits for nobody. */
 	bool is_worker = current->flags & PF_WQ_WORKER;
-	/* Does the caller belong to the user, or to the process, who opened the context? */
+	/* Does the caller belong to the user or to the process that opened the context? */
 	bool is_own = uid_eq(rca_account_user(), rca_account_uid(&ctx->account)) ||
 		      task_tgid(current) == ctx->pid;
 
@@ -426,7 +426,7 @@ static void destroy_in_queue(struct rca_id *id)
  * @ctx: the context of the queue
  * @queue: the queue, to which no other id is attached any more
  *
- * For a caller who is another user than that of the queue, this may be done later, by work.
+ * If the caller is another user than that of the queue, work may do this later.
  *
  * Context: Process context. Sleeps. Not from work.
  */
@@ -460,8 +460,8 @@ static void destroy_without_queue(struct rca_id *id)
  * rca_ctx_shutdown() - destroy the ids of a closed context that have no queue with a descriptor
  * @ctx: the context
  *
- * The other ids exist until their queue is closed. For a caller who is another user than that of
- * the context, this may be done later.
+ * The other ids exist until their queue is closed. If the caller is another user than that of the
+ * context, work may do this later.
  *
  * Context: Process context. Sleeps. Not from work.
  */

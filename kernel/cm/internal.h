@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The operations on ids: what only this folder uses. */
+/* The operations on ids: declarations for this folder alone. */
 #ifndef RCA_CM_INTERNAL_H
 #define RCA_CM_INTERNAL_H
 

@@ -64,7 +64,7 @@ enum rca_listens {
 /**
  * struct rca_listen_net - the listeners of a network namespace
  * @net: the namespace (immutable)
- * @mutex: protects what follows, and the slots of all listeners of the namespace
+ * @mutex: protects the members below, and the slots of all listeners of the namespace
  * @wildcards: the wildcard listeners; those that the present update has handled come last
  * @round: number of the present update (lock: @mutex)
  * @devices: enum rca_listens of devices, by &rca_device.serial (lock: @mutex)
@@ -265,7 +265,7 @@ static void start_once(void *arg)
 }
 
 /*
- * Let the memory cgroup that start_once() charges reclaim what a listener on all devices needs.
+ * Let the memory cgroup that start_once() charges reclaim the memory for a listener on all devices.
  * Sleeps. False: -ENOMEM.
  */
 static bool make_room(struct mem_cgroup *memcg)

@@ -720,7 +720,7 @@ static void backlog_put(struct rca_id *listener)
 	atomic_dec(&listener->opts->waiting);
 }
 
-/* Build the child, which takes over what is @borrowed, and post its event to the listener. */
+/* Build the child, which repays memory that was @borrowed, and post its event to the listener. */
 static int build_and_post(struct rca_id *listener, struct rca_demux *demux, void *lower,
 			  const struct rca_tp_request *req, const struct rca_req_dest *dest,
 			  bool borrowed)
@@ -779,7 +779,7 @@ err_backlog_put:
 
 /*
  * The callback must not wait for memory. A memory cgroup that is full of page cache refuses memory
- * to those who do not wait, although it has some: the first requests get theirs from outside.
+ * without a wait, although it could reclaim some: the first requests borrow theirs from outside.
  */
 static int deliver_request(struct rca_id *listener, struct rca_demux *demux, void *lower,
 			   const struct rca_tp_request *req, const struct rca_req_dest *dest)

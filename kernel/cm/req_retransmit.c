@@ -108,7 +108,7 @@ static void end_wait_for_slot(const struct rca_id *id, struct rca_retry *retry)
 	retry->waits = false;
 }
 
-/* A single round lasts as long as its timers say, but if it was withdrawn, for what is left. */
+/* A single round lasts as long as its timers say; after a withdrawal, until the deadline. */
 static u32 round_ms(const struct rca_retry *retry)
 {
 	long left = retry->deadline - jiffies;
@@ -512,7 +512,7 @@ bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event)
 	rca_id_step_locked(id, why);
 	retry->why = why;
 	retry->doubts = why == RCA_IN_SILENCE;
-	/* Under the lock: who ends the id comes later, and stops the work. */
+	/* Under the lock, so that a thread that ends the id later cancels the work. */
 	rca_id_queue_work_at(id, delay);
 	if (why != RCA_IN_SILENCE && delay)
 		retry->delay = min(2 * retry->delay, LONGEST_DELAY);

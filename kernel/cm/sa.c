@@ -39,7 +39,7 @@ void rca_sa_put(struct rca_sa_query *query)
 	if (!refcount_dec_and_test(&query->ref))
 		return;
 	id = query->id;
-	query->release(query);	/* before the context, which has accounts of what it frees */
+	query->release(query);	/* before the context, whose account it uncharges */
 	if (id)
 		rca_id_put(id);	/* got in rca_sa_init() */
 }
@@ -150,7 +150,7 @@ static inline void end_place(struct rca_sa_query *query, bool answered)
 void rca_sa_init(struct rca_sa_query *query, struct rca_id *id, unsigned long ends,
 		 void (*release)(struct rca_sa_query *query))
 {
-	refcount_set(&query->ref, 1);	/* put by who clears the setup's pointer */
+	refcount_set(&query->ref, 1);	/* put when the setup's pointer is cleared */
 	query->id = rca_id_get(id);	/* put in rca_sa_put() */
 	query->ends = ends;
 	query->release = release;

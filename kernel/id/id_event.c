@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Events of an id: allocation of records in advance, and posting; and what an administrator gets to
- * know of them: tracepoints, netlink notifications, and the failure log.
+ * Events of an id: allocation of records in advance, posting, and diagnostics: tracepoints, netlink
+ * notifications, and the failure log.
  *
  * Locking: rca_id.lock for the reserved record, for posting and for reports.
  */

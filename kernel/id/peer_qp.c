@@ -8,8 +8,8 @@
  * request, which succeeds.
  *
  * ib_cm does this for its own connections, but neither sees those of another transport, nor do they
- * see its. So the index has the connections of all transports, and leaves to ib_cm what is between
- * two of its own. It is only used while the module of trunks is loaded; connections
+ * see its. So the index has the connections of all transports, and leaves conflicts between two
+ * connections of ib_cm to ib_cm. It is only used while the module of trunks is loaded; connections
  * that were made before are not in it.
  *
  * As in ib_cm, a QP that is connected to itself would have two connections, and is refused.
@@ -38,7 +38,7 @@ static const struct rhashtable_params peer_qps_params = {
 	.key_len = KEY_LEN,
 	.key_offset = KEY_OFFSET,
 	.head_offset = offsetof(struct rca_id, peer_qp.node),
-	/* Not shrunk: connections come and go, and a bucket is little beside what an id was. */
+	/* Not shrunk: connections come and go, and a bucket is small beside an id. */
 };
 
 static struct rhashtable peer_qps;
@@ -98,7 +98,7 @@ static bool end_stale_locked(struct rca_id *id)
 	if ((step.action & RCA_ACT_FINISH) && id->setup)
 		WRITE_ONCE(id->setup->unsent, false);
 	WRITE_ONCE(id->peer_qp.stale, true);	/* pairs with id_work() */
-	/* Under the lock: the work begins the timewait, and cancels what is queued before. */
+	/* Under the lock: the work begins the timewait, and cancels work that was queued before. */
 	rca_id_queue_work(id);
 	return true;
 }

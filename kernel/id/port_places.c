@@ -51,7 +51,7 @@ unsigned int rca_places = RCA_PORT_PLACES;
 /* The longest time, as a power of two: 16 s. */
 #define MOST_RETURNS	5
 
-/* A user may have so many times as many places as are free. */
+/* A user may have SHARE times as many places as are free. */
 #define SHARE		3
 
 /* Values of &rca_port_place.state. */

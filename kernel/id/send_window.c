@@ -18,9 +18,9 @@
  * processes does not delay another user with one. When a slot becomes free, it is granted to the
  * next id and the work of that id is queued, which sends.
  *
- * Since 6.17 ib_mad itself keeps only so many requests of a port outstanding, those of all users
- * together, and queues the others. There a connection request that has a slot needs a place of the
- * port, too; see port_places.c.
+ * Since 6.17 ib_mad itself limits the outstanding requests of a port, those of all users together,
+ * and queues the others. There a connection request that has a slot needs a place of the port, too;
+ * see port_places.c.
  *
  * Forgetting the outstanding messages starts a new epoch. A slot stores only its epoch: a slot of
  * an earlier epoch no longer counts.
