@@ -26,8 +26,7 @@ struct rca_queue;
  *           0 if not queued (lock: rca_queue.lock)
  * @placed: records in the ring: the types in @pending that have one, or 1 for an event (lock:
  *          rca_queue.lock)
- * @status: status of the events in @pending that have one, see rca_notice_has_status() (lock:
- *          rca_queue.lock)
+ * @status: status of the events in @pending whose type has one (lock: rca_queue.lock)
  * @in_source: the item is &rca_source.notice, not part of a &struct rca_event (immutable)
  */
 struct rca_item {
@@ -122,8 +121,7 @@ void rca_events_exit(void);
  * An id that ends drops what waits, and a closed queue ends its ids.
  */
 struct rca_event *rca_event_alloc(struct rca_ctx *ctx, gfp_t gfp);
-struct rca_event *rca_event_alloc_notice(struct rca_ctx *ctx);
-void rca_event_release(struct rca_event *ev);
+void rca_event_free(struct rca_event *ev);
 
 void rca_post(struct rca_source *src, struct rca_event *ev);
 void rca_post_part(struct rca_source *src, struct rca_event_count *event_count,
@@ -141,17 +139,5 @@ u32 rca_source_drop(struct rca_source *src, struct rca_event_count *event_count)
 struct rca_queue *rca_queue_get(struct rca_queue *queue);
 void rca_queue_put(struct rca_queue *queue);
 struct rca_obj *rca_queue_next_owner(struct rca_queue *queue);
-
-/**
- * rca_event_free() - free an event that is in no queue
- * @ev: the event, or NULL; the caller disposes of its child and its credit
- *
- * Context: Any context.
- */
-static inline void rca_event_free(struct rca_event *ev)
-{
-	if (ev)
-		rca_event_release(ev);
-}
 
 #endif

@@ -5,9 +5,7 @@
 
 #include <asm/barrier.h>
 #include <linux/atomic.h>
-#include <linux/bitops.h>
 #include <linux/list.h>
-#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/poll.h>
@@ -108,18 +106,6 @@ struct rca_queue {
 };
 
 /**
- * struct rca_record - the record of an item
- * @data: the bytes; part of the event, or @head
- * @len: bytes at @data; the rest of the record is zero
- * @head: storage for the record of a notice
- */
-struct rca_record {
-	const void *data;
-	u32 len;
-	u8 head[RCA_NOTICE_LEN] __aligned(8);
-};
-
-/**
  * struct rca_delivery - an event that is being delivered
  * @rec: its record
  * @len: bytes of @rec to copy to user space; the rest of the record is zero
@@ -152,7 +138,6 @@ struct rca_queue_stat {
 };
 
 struct rca_queue *rca_queue_create(struct rca_ctx *ctx, u32 record_size, bool has_file);
-bool rca_queue_unread(struct rca_queue *queue);
 bool rca_queue_ready(struct rca_queue *queue);
 void rca_queue_release(struct rca_queue *queue);
 void rca_queue_mark_closed(struct rca_queue *queue);
@@ -243,13 +228,7 @@ static inline bool rca_ring_full(const struct rca_ring *ring)
 	return ring->tail - ring->head >= ring->entries;
 }
 
-/**
- * rca_ring_seen() - read the position that user space has reached
- * @ring: the ring
- *
- * Context: Any context.
- * Return: a position from rca_ring.head to rca_ring.tail, for any value of the head word.
- */
+/* The position that user space has reached: from head to tail, for any value of the head word. */
 static inline u32 rca_ring_seen(const struct rca_ring *ring)
 {
 	/* Slots that user space has read before it stored the head may be reused after this. */
@@ -260,14 +239,9 @@ static inline u32 rca_ring_seen(const struct rca_ring *ring)
 	return ring->head + min(gone, ring->tail - ring->head);
 }
 
-/**
- * rca_ring_next() - remove the next record that user space has taken
- * @ring: the ring
- * @seen: from rca_ring_seen()
- * @type: set to the type of the record
- *
- * Context: Any context.
- * Return: owner of the record; NULL: no more records up to @seen.
+/*
+ * Remove the next record up to @seen, which is from rca_ring_seen(). Returns its owner and its
+ * type; NULL: there is none.
  */
 static inline void *rca_ring_next(struct rca_ring *ring, u32 seen, u32 *type)
 {
@@ -287,30 +261,9 @@ static inline void *rca_ring_next(struct rca_ring *ring, u32 seen, u32 *type)
 
 /* Shared by the files of this folder only. */
 
-void rca_item_record(struct rca_item *item, struct rca_record *record);
-void rca_item_complete_locked(struct rca_queue *queue, struct rca_item *item, u32 type);
 bool rca_queue_reap_locked(struct rca_queue *queue);
-void rca_queue_add_locked(struct rca_queue *queue, struct rca_source *src, struct rca_item *item);
-void rca_queue_posted_locked(struct rca_queue *queue);
-struct rca_item *rca_queue_fill_locked(struct rca_queue *queue);
-
-/* The ring, or NULL if it is not mapped. */
-static inline struct rca_ring *rca_queue_active_ring(struct rca_queue *queue)
-{
-	lockdep_assert_held(&queue->lock);
-	return queue->ring && queue->ring->mm ? queue->ring : NULL;
-}
-
-/*
- * The ring, if records may be put into it: it is mapped, not full, and no thread waits in read() or
- * copies a record. Else NULL.
- */
-static inline struct rca_ring *rca_queue_open_ring(struct rca_queue *queue)
-{
-	struct rca_ring *ring = rca_queue_active_ring(queue);
-
-	return ring && !queue->readers && !queue->held && !rca_ring_full(ring) ? ring : NULL;
-}
+bool rca_queue_unread(struct rca_queue *queue);
+void rca_event_done(struct rca_event *ev);
 
 static inline struct rca_event *rca_item_event(struct rca_item *item)
 {
@@ -327,74 +280,6 @@ static inline struct rca_obj *rca_source_owner(struct rca_source *src)
 static inline spinlock_t *rca_source_lock(struct rca_source *src)
 {
 	return (void *)src + src->lock_at;
-}
-
-static inline struct rca_source *rca_item_source(struct rca_item *item)
-{
-	if (!item->in_source)
-		return rca_item_event(item)->src;
-	return container_of(item, struct rca_source, notice);
-}
-
-/* Other events have no status, whatever is pending in the same item. */
-static inline bool rca_notice_has_status(u32 type)
-{
-	return type != RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT &&
-	       type != RDMA_CM_ALT_EVENT_DEVICE_REMOVAL &&
-	       type != RDMA_CM_ALT_EVENT_ADDR_CHANGE;
-}
-
-/* Returns the number of undelivered events of a queued item. */
-static inline u32 rca_item_events(const struct rca_item *item)
-{
-	return item->in_source ? hweight16(item->pending) : 1;
-}
-
-static inline bool rca_item_has_child(struct rca_item *item)
-{
-	return !item->in_source && rca_item_event(item)->child &&
-	       !rca_item_event(item)->child_published;
-}
-
-/*
- * Invalidate the records of an item: those in the ring, and that of a reader. The caller has reaped
- * the queue.
- */
-static inline void rca_item_invalidate_locked(struct rca_queue *queue, struct rca_item *item)
-{
-	lockdep_assert_held(&queue->lock);
-
-	if (queue->held == item)
-		queue->held = NULL;
-	/* An id may have a thousand events there, and interrupts are off: do not search. */
-	if (item->placed && item->in_source)
-		rca_ring_invalidate(queue->ring, item);
-	else if (item->placed)
-		rca_ring_invalidate_at(queue->ring, item->place);
-	item->placed = 0;
-}
-
-/* Remove an item that has no record in the ring, and that no reader holds. */
-static inline void rca_item_unlink_locked(struct rca_queue *queue, struct rca_item *item)
-{
-	lockdep_assert_held(&queue->lock);
-
-	list_del_init(&item->qnode);
-	list_del_init(&item->snode);
-}
-
-/* Release what an event holds, once it was removed from its queue. */
-static inline void rca_event_done(struct rca_event *ev)
-{
-	if (ev->credit)
-		atomic_dec(ev->credit);
-	ev->credit = NULL;
-	if (ev->is_request)
-		rca_uncharge(ev->account, RDMA_CM_ALT_RESOURCE_REQUESTS, 1);
-	ev->is_request = false;
-	if (ev->event_count)
-		rca_obj_put(ev->event_count->obj); /* got in rca_post_part() */
-	ev->event_count = NULL;
 }
 
 /* Mostly nobody sleeps: pairs with wait_event_interruptible(), and with queue_poll(). */

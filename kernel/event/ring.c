@@ -119,43 +119,34 @@ void rca_ring_reset(struct rca_ring *ring)
 	WRITE_ONCE(*ring->head_word, 0);
 }
 
-/* Write @len bytes of @data, and zeros up to @size. The pages are not contiguous in the kernel. */
-static void ring_write(struct rca_ring *ring, size_t offset, const void *data, size_t len,
-		       size_t size)
-{
-	while (size) {
-		size_t in_page = offset_in_page(offset);
-		size_t part = min_t(size_t, size, PAGE_SIZE - in_page);
-		size_t filled = min(len, part);
-		void *to = page_address(ring->pages[offset >> PAGE_SHIFT]) + in_page;
-
-		memcpy(to, data, filled);
-		memset(to + filled, 0, part - filled);
-		data += filled;
-		len -= filled;
-		offset += part;
-		size -= part;
-	}
-}
-
 static size_t record_offset(const struct rca_ring *ring, u32 pos)
 {
 	return RECORDS_OFFSET + (size_t)(pos & (ring->entries - 1)) * ring->record_size;
 }
 
-/**
- * rca_ring_put() - append a record
- * @ring: a ring that is not full
- * @data: the record
- * @len: bytes at @data; a longer record is truncated, a shorter one padded with zeros
- * @what: owner of the record; not NULL
- * @type: type of the record
- *
- * Context: Any context.
+/*
+ * Append a record of @len bytes to a ring that is not full: truncated to the size of its records,
+ * or padded with zeros. @what, not NULL, is its owner.
  */
 void rca_ring_put(struct rca_ring *ring, const void *data, u32 len, void *what, u32 type)
 {
-	ring_write(ring, record_offset(ring, ring->tail), data, len, ring->record_size);
+	size_t offset = record_offset(ring, ring->tail), left = ring->record_size;
+	size_t in_page, part, filled;
+	void *to;
+
+	/* The pages are not contiguous in the kernel. */
+	while (left) {
+		in_page = offset_in_page(offset);
+		part = min_t(size_t, left, PAGE_SIZE - in_page);
+		filled = min_t(size_t, len, part);
+		to = page_address(ring->pages[offset >> PAGE_SHIFT]) + in_page;
+		memcpy(to, data, filled);
+		memset(to + filled, 0, part - filled);
+		data += filled;
+		len -= filled;
+		offset += part;
+		left -= part;
+	}
 	*rca_ring_slot(ring, ring->tail) = (struct rca_ring_slot) { .what = what, .type = type };
 	ring->tail++;
 	WRITE_ONCE(ring->unread, ring->unread + 1);
@@ -163,14 +154,9 @@ void rca_ring_put(struct rca_ring *ring, const void *data, u32 len, void *what, 
 	smp_store_release(&ring->header->tail, ring->tail);
 }
 
-/**
- * rca_ring_invalidate_at() - invalidate a record that user space has not taken
- * @ring: the ring
- * @pos: its position; only the low bits count
- *
- * The record keeps its slot, and its type becomes RDMA_CM_ALT_EVENT_SKIP.
- *
- * Context: Any context.
+/*
+ * Invalidate the record at a position, of which only the low bits count, that user space has not
+ * taken. The record keeps its slot, and its type becomes RDMA_CM_ALT_EVENT_SKIP.
  */
 void rca_ring_invalidate_at(struct rca_ring *ring, u32 pos)
 {
@@ -183,12 +169,9 @@ void rca_ring_invalidate_at(struct rca_ring *ring, u32 pos)
 	WRITE_ONCE(*type, RDMA_CM_ALT_EVENT_SKIP);
 }
 
-/**
- * rca_ring_invalidate() - rca_ring_invalidate_at() for all records of an owner
- * @ring: the ring; records that user space has taken were removed
- * @what: the owner
- *
- * Context: Any context. Searches the whole ring.
+/*
+ * Invalidate all records of an owner, which searches the whole ring. Records that user space has
+ * taken were removed.
  */
 void rca_ring_invalidate(struct rca_ring *ring, const void *what)
 {

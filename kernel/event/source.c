@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Sources: attach one to a queue, move it with its waiting events, detach it.
+ * Sources: move one with its waiting events to another queue, detach it, drop events.
  *
  * Locking: &rca_queue.consume (of two queues: by address), then the source's
  * spinlock, then &rca_queue.lock (of two queues: by address). The spinlocks
@@ -8,8 +8,10 @@
  */
 #include "event/queue.h"
 
+#include <linux/bitops.h>
 #include <linux/bug.h>
 #include <linux/errno.h>
+#include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/string.h>
 
@@ -91,31 +93,6 @@ void rca_source_reap(struct rca_source *src)
 }
 
 /**
- * rca_source_attach() - attach a source to its first queue
- * @src: a source without a queue
- * @queue: the queue; the source holds a reference
- *
- * Context: Process context. Takes the source's lock.
- * Return: 0; -EINVAL: the queue is closed, or the source has one.
- */
-int rca_source_attach(struct rca_source *src, struct rca_queue *queue)
-{
-	int ret = -EINVAL;
-
-	spin_lock_irq(rca_source_lock(src));
-	spin_lock(&queue->lock);
-	if (!queue->closed && !src->queue) {
-		WRITE_ONCE(src->queue, rca_queue_get(queue)); /* put in rca_source_detach() */
-		list_add_tail(&src->node, &queue->sources);
-		queue->num_sources++;
-		ret = 0;
-	}
-	spin_unlock(&queue->lock);
-	spin_unlock_irq(rca_source_lock(src));
-	return ret;
-}
-
-/**
  * rca_source_set_cookie() - change the cookie of records, also of waiting events
  * @src: the source
  * @cookie: the new cookie
@@ -135,68 +112,60 @@ void rca_source_set_cookie(struct rca_source *src, u64 cookie)
 	spin_unlock_irq(rca_source_lock(src));
 }
 
-static void rca_consume_lock(struct rca_queue *a, struct rca_queue *b)
+static void thaw(struct rca_queue *queue, struct rca_queue *other)
 {
-	if (a > b)
-		swap(a, b);
-	if (a)
-		mutex_lock(&a->consume);
-	if (b && a != b)
-		mutex_lock_nested(&b->consume, SINGLE_DEPTH_NESTING);
-}
-
-static void rca_consume_unlock(struct rca_queue *a, struct rca_queue *b)
-{
-	if (a)
-		mutex_unlock(&a->consume);
-	if (b && a != b)
-		mutex_unlock(&b->consume);
+	if (queue)
+		mutex_unlock(&queue->consume);
+	if (other && other != queue)
+		mutex_unlock(&other->consume);
+	rca_queue_put(queue);
 }
 
 /*
  * Stop delivery from the queue of a source and from @other, so that items can be moved from one
  * to the other. A source changes its queue under the consume mutex of the old one, so the result
- * is valid until rca_source_thaw(). NULL: the source has no queue.
+ * is valid until thaw(). NULL: the source has no queue.
  */
 static struct rca_queue *rca_source_freeze(struct rca_source *src, struct rca_queue *other)
 {
-	struct rca_queue *queue;
+	struct rca_queue *queue, *first, *second;
 
 	for (;;) {
-		queue = rca_source_queue(src); /* put in rca_source_thaw() */
-		rca_consume_lock(queue, other);
+		queue = rca_source_queue(src); /* put in thaw() */
+		first = min(queue, other);
+		second = max(queue, other);
+		if (first)
+			mutex_lock(&first->consume);
+		if (second && first != second)
+			mutex_lock_nested(&second->consume, SINGLE_DEPTH_NESTING);
 		if (READ_ONCE(src->queue) == queue)
 			return queue;
-		rca_consume_unlock(queue, other);
-		rca_queue_put(queue);
+		thaw(queue, other);
 	}
 }
 
-static void rca_source_thaw(struct rca_queue *queue, struct rca_queue *other)
+/* The number of undelivered events of a queued item. */
+static u32 item_events(const struct rca_item *item)
 {
-	rca_consume_unlock(queue, other);
-	rca_queue_put(queue);
+	return item->in_source ? hweight16(item->pending) : 1;
 }
 
-static void rca_source_move_locked(struct rca_source *src, struct rca_queue *from,
-				   struct rca_queue *to)
+/*
+ * Invalidate the records of an item: those in the ring, and that of a reader. The caller has reaped
+ * the queue.
+ */
+static void invalidate_locked(struct rca_queue *queue, struct rca_item *item)
 {
-	struct rca_item *item;
+	lockdep_assert_held(&queue->lock);
 
-	lockdep_assert_held(rca_source_lock(src));
-	lockdep_assert_held(&from->lock);
-	lockdep_assert_held(&to->lock);
-
-	list_for_each_entry(item, &src->items, snode) {
-		rca_item_invalidate_locked(from, item);
-		list_move_tail(&item->qnode, &to->items);
-		from->waiting -= rca_item_events(item);
-		to->waiting += rca_item_events(item);
-	}
-	list_move_tail(&src->node, &to->sources);
-	from->num_sources--;
-	to->num_sources++;
-	WRITE_ONCE(src->queue, rca_queue_get(to)); /* put in rca_source_detach() */
+	if (queue->held == item)
+		queue->held = NULL;
+	/* An id may have a thousand events there, and interrupts are off: do not search. */
+	if (item->placed && item->in_source)
+		rca_ring_invalidate(queue->ring, item);
+	else if (item->placed)
+		rca_ring_invalidate_at(queue->ring, item->place);
+	item->placed = 0;
 }
 
 /* Move a source between two different queues, both of which are frozen. */
@@ -204,17 +173,28 @@ static int rca_source_transfer(struct rca_source *src, struct rca_queue *from,
 			       struct rca_queue *to, u32 *reported)
 {
 	struct rca_queue *first = min(from, to), *second = max(from, to);
+	struct rca_item *item;
 	int ret = -EINVAL;
 
 	spin_lock_irq(rca_source_lock(src));
 	spin_lock(&first->lock);
 	spin_lock_nested(&second->lock, SINGLE_DEPTH_NESTING);
-	if (!to->closed) {
-		rca_queue_reap_locked(from);
-		rca_source_move_locked(src, from, to);
-		*reported = src->reported;
-		ret = 0;
+	if (to->closed)
+		goto out_unlock;
+	ret = 0;
+	rca_queue_reap_locked(from);
+	list_for_each_entry(item, &src->items, snode) {
+		invalidate_locked(from, item);
+		list_move_tail(&item->qnode, &to->items);
+		from->waiting -= item_events(item);
+		to->waiting += item_events(item);
 	}
+	list_move_tail(&src->node, &to->sources);
+	from->num_sources--;
+	to->num_sources++;
+	WRITE_ONCE(src->queue, rca_queue_get(to)); /* put in rca_source_detach() */
+	*reported = src->reported;
+out_unlock:
 	spin_unlock(&second->lock);
 	spin_unlock(&first->lock);
 	spin_unlock_irq(rca_source_lock(src));
@@ -227,28 +207,44 @@ static int rca_source_transfer(struct rca_source *src, struct rca_queue *from,
 }
 
 /*
- * Remove a source and its items from its queue, and add the events to @dropped. Returns the
- * number of items, each of which holds a reference on the owner.
+ * Remove the items of a source from its queue, only those of one part if there is @event_count, and
+ * add the events to @dropped. Returns the number of items, each of which holds a reference on the
+ * owner.
  */
-static unsigned int rca_source_unlink(struct rca_source *src, struct rca_queue *queue,
-				      struct list_head *dropped)
+static unsigned int unlink_items_locked(struct rca_source *src, struct rca_queue *queue,
+					const struct rca_event_count *event_count,
+					struct list_head *dropped)
 {
 	struct rca_item *item, *next;
 	unsigned int count = 0;
 
-	spin_lock_irq(rca_source_lock(src));
-	spin_lock(&queue->lock);
 	rca_queue_reap_locked(queue);
 	list_for_each_entry_safe(item, next, &src->items, snode) {
-		rca_item_invalidate_locked(queue, item);
-		rca_item_unlink_locked(queue, item);
-		queue->waiting -= rca_item_events(item);
+		if (event_count &&
+		    (item->in_source || rca_item_event(item)->event_count != event_count))
+			continue;
+		invalidate_locked(queue, item);
+		queue->waiting -= item_events(item);
+		list_del_init(&item->snode);
+		list_del_init(&item->qnode);
 		if (item->in_source)
 			item->pending = 0;
 		else
 			list_add_tail(&item->qnode, dropped);
 		count++;
 	}
+	return count;
+}
+
+/* Detach a source from its queue, with its items: see unlink_items_locked(). */
+static unsigned int rca_source_unlink(struct rca_source *src, struct rca_queue *queue,
+				      struct list_head *dropped)
+{
+	unsigned int count;
+
+	spin_lock_irq(rca_source_lock(src));
+	spin_lock(&queue->lock);
+	count = unlink_items_locked(src, queue, NULL, dropped);
 	src->pending = 0;
 	list_del_init(&src->node);
 	queue->num_sources--;
@@ -259,8 +255,8 @@ static unsigned int rca_source_unlink(struct rca_source *src, struct rca_queue *
 }
 
 /*
- * Free the events that rca_source_unlink() has dropped, but connection requests, which are moved
- * to @requests. Puts the references of @count items, perhaps the last ones on the owner.
+ * Free events from unlink_items_locked(), but connection requests, which are moved to @requests.
+ * Puts the references of @count items, perhaps the last ones on the owner.
  */
 static void rca_source_discard(struct rca_source *src, struct list_head *dropped,
 			       unsigned int count, struct list_head *requests)
@@ -277,7 +273,7 @@ static void rca_source_discard(struct rca_source *src, struct list_head *dropped
 		rca_event_free(ev);
 	}
 	while (count--)
-		rca_obj_put(rca_source_owner(src)); /* from rca_queue_add_locked() */
+		rca_obj_put(rca_source_owner(src)); /* from add_locked() */
 }
 
 /* A request of the source whose new id is attached to the same queue already, or NULL. */
@@ -294,7 +290,7 @@ static struct rca_event *find_published_request(struct rca_source *src, struct r
 		if (!ev || !ev->child_published || !ev->child_src ||
 		    READ_ONCE(ev->child_src->queue) != queue)
 			continue;
-		rca_item_invalidate_locked(queue, item);	/* must not be reaped */
+		invalidate_locked(queue, item);	/* must not be reaped */
 		list_move(&item->qnode, &queue->items);
 		found = ev;
 		break;
@@ -366,7 +362,7 @@ int rca_source_move(struct rca_source *src, struct rca_queue *queue, const u64 *
 		rca_source_set_cookie(src, *cookie);
 	if (!ret && reported)
 		*reported = delivered;
-	rca_source_thaw(from, queue);
+	thaw(from, queue);
 	if (!ret && rca_queue_ready(queue))
 		rca_queue_wake(queue);
 	return ret;
@@ -396,34 +392,12 @@ u32 rca_source_detach(struct rca_source *src, struct list_head *requests)
 		return src->reported;
 
 	count = rca_source_unlink(src, queue, &dropped);
-	rca_source_thaw(queue, NULL);
+	thaw(queue, NULL);
 	rca_source_discard(src, &dropped, count, requests);
 	if (!queue->has_file)
 		rca_queue_mark_closed(queue);
 	rca_queue_put(queue); /* the reference of the source */
 	return src->reported;
-}
-
-/* Move the undelivered events of one part to @dropped. Returns their number. */
-static unsigned int rca_part_unlink(struct rca_source *src, struct rca_queue *queue,
-				    struct rca_event_count *event_count, struct list_head *dropped)
-{
-	struct rca_item *item, *next;
-	unsigned int count = 0;
-
-	spin_lock_irq(&queue->lock);
-	rca_queue_reap_locked(queue);
-	list_for_each_entry_safe(item, next, &src->items, snode) {
-		if (item->in_source || rca_item_event(item)->event_count != event_count)
-			continue;
-		rca_item_invalidate_locked(queue, item);
-		rca_item_unlink_locked(queue, item);
-		queue->waiting--;
-		list_add_tail(&item->qnode, dropped);
-		count++;
-	}
-	spin_unlock_irq(&queue->lock);
-	return count;
 }
 
 /**
@@ -444,8 +418,10 @@ u32 rca_source_drop(struct rca_source *src, struct rca_event_count *event_count)
 	if (!queue)
 		return event_count->reported;
 
-	count = rca_part_unlink(src, queue, event_count, &dropped);
-	rca_source_thaw(queue, NULL);
+	spin_lock_irq(&queue->lock);
+	count = unlink_items_locked(src, queue, event_count, &dropped);
+	spin_unlock_irq(&queue->lock);
+	thaw(queue, NULL);
 	rca_source_discard(src, &dropped, count, NULL);
 	return event_count->reported;
 }

@@ -110,15 +110,6 @@ static struct rca_ring *get_ring(struct rca_queue *queue)
 	return ring;
 }
 
-static int map_head(struct rca_queue *queue, struct rca_ring *ring, struct vm_area_struct *vma)
-{
-	int ret = vm_insert_page(vma, vma->vm_start, virt_to_page(ring->head_word));
-
-	if (!ret)
-		vma->vm_ops = &head_ops;
-	return ret;
-}
-
 static int map_records(struct rca_queue *queue, struct rca_ring *ring, struct vm_area_struct *vma)
 {
 	int ret;
@@ -141,19 +132,16 @@ static u32 rca_ringmap_bytes(const struct rca_queue *queue)
 	return queue->ring_entries ? rca_ring_bytes(queue->ring_entries, queue->record_size) : 0;
 }
 
-/**
- * rca_ringmap() - map the records of a queue's ring, or its head word
- * @queue: the queue
- * @vma: the mapping; its offset selects the records or the head word
+/*
+ * Map the records of the ring, or its head word; the offset of the mapping selects one.
  *
- * Context: Process context, with the mmap lock. May sleep.
- * Return: 0; -ENODEV: the queue has no ring; -EINVAL: wrong size or offset, or a
- *         private mapping; -EACCES: a writable mapping of the records, or an executable
- *         one; -EBUSY: the records are already mapped; -EDQUOT: too many pages of rings;
- *         -ENOMEM.
+ * Return: 0; -ENODEV: the queue has no ring; -EINVAL: wrong size or offset, or a private mapping;
+ * -EACCES: a writable mapping of the records, or an executable one; -EBUSY: the records are already
+ * mapped; -EDQUOT: too many pages of rings; -ENOMEM.
  */
-static int rca_ringmap(struct rca_queue *queue, struct vm_area_struct *vma)
+static int queue_mmap(struct file *file, struct vm_area_struct *vma)
 {
+	struct rca_queue *queue = file->private_data;
 	size_t bytes = rca_ringmap_bytes(queue), len = vma->vm_end - vma->vm_start;
 	bool records = !vma->vm_pgoff;
 	struct rca_ring *ring;
@@ -176,27 +164,24 @@ static int rca_ringmap(struct rca_queue *queue, struct vm_area_struct *vma)
 	ret = set_mapping_file(queue, vma);
 	if (ret)
 		return ret;
-	return records ? map_records(queue, ring, vma) : map_head(queue, ring, vma);
+	if (records)
+		return map_records(queue, ring, vma);
+	ret = vm_insert_page(vma, vma->vm_start, virt_to_page(ring->head_word));
+	if (!ret)
+		vma->vm_ops = &head_ops;
+	return ret;
 }
 
-static int copy_record(struct iov_iter *to, const struct rca_delivery *dlv, size_t size)
-{
-	size_t len = min_t(size_t, dlv->len, size);
-	size_t copied = copy_to_iter(&dlv->rec, len, to);
-
-	if (copied == len)
-		copied += iov_iter_zero(size - len, to);
-	if (copied == size)
-		return 0;
-	iov_iter_revert(to, copied);
-	return -EFAULT;
-}
-
-/* Return: RCA_DELIVERED; 0: the event was dropped or moved meanwhile; or a negative errno. */
+/*
+ * Copy the event of @dlv to user space and remove it from the queue.
+ *
+ * Return: RCA_DELIVERED; 0: the event was dropped or moved meanwhile; or a negative errno.
+ */
 static int deliver_one(struct rca_queue *queue, struct rca_delivery *dlv, struct iov_iter *to,
 		       size_t record_size)
 {
-	int ret;
+	size_t len = min_t(size_t, dlv->len, record_size), copied;
+	int ret = 0;
 
 	lockdep_assert_held(&queue->reading);
 	/* A private queue serves one id, so the new id of a request gets a private queue, too. */
@@ -207,46 +192,34 @@ static int deliver_one(struct rca_queue *queue, struct rca_delivery *dlv, struct
 			return PTR_ERR(dlv->child_queue);
 		}
 	}
-	ret = copy_record(to, dlv, record_size);
-	if (ret)
+	copied = copy_to_iter(&dlv->rec, len, to);
+	if (copied == len)
+		copied += iov_iter_zero(record_size - len, to);
+	if (copied != record_size) {
 		rca_queue_release(queue);
-	else if (rca_queue_consume(queue, dlv))
+		ret = -EFAULT;
+	} else if (rca_queue_consume(queue, dlv)) {
 		ret = RCA_DELIVERED;
-	else
-		iov_iter_revert(to, record_size);
+	}
+	if (ret != RCA_DELIVERED)
+		iov_iter_revert(to, copied);
 	rca_queue_put(dlv->child_queue);	/* the child has its own reference */
 	return ret;
 }
 
-static int deliver_next(struct rca_queue *queue, struct iov_iter *to, size_t record_size)
-{
-	struct rca_delivery dlv __uninitialized;	/* rca_queue_peek() fills in what counts */
-	int ret;
-
-	do {
-		if (!rca_queue_peek(queue, &dlv))
-			return dlv.in_ring ? RCA_IN_RING : 0;
-		ret = deliver_one(queue, &dlv, to, record_size);
-	} while (!ret);
-	return ret;
-}
-
-/**
- * rca_queue_deliver() - copy the next event to user space and remove it from the queue
- * @queue: the queue; the caller has a reference
- * @to: destination, with space for @record_size bytes
- * @record_size: bytes to write; zeroes follow the event
- * @nowait: do not wait for another reader
+/*
+ * Copy the next event to user space, in @record_size bytes that zeros fill up, and remove it from
+ * the queue. @nowait: do not wait for another reader.
  *
- * Context: Process context. Sleeps. Takes and releases @queue->reading.
  * Return: RCA_DELIVERED; RCA_IN_RING: the next event is in the ring; 0: no event;
- *         -EFAULT: the copy failed, the event stays in the queue; -ENOMEM: no memory for
- *         the queue of a new id, the event stays; -EAGAIN: @nowait, and another reader is
- *         active; -ERESTARTSYS: a signal interrupted the wait for another reader.
+ * -EFAULT: the copy failed, the event stays in the queue; -ENOMEM: no memory for the queue of a new
+ * id, the event stays; -EAGAIN: @nowait, and another reader is active; -ERESTARTSYS: a signal
+ * interrupted the wait for another reader.
  */
 static int rca_queue_deliver(struct rca_queue *queue, struct iov_iter *to, size_t record_size,
 			     bool nowait)
 {
+	struct rca_delivery dlv __uninitialized;	/* rca_queue_peek() fills in what counts */
 	int ret;
 
 	if (nowait) {
@@ -255,7 +228,12 @@ static int rca_queue_deliver(struct rca_queue *queue, struct iov_iter *to, size_
 	} else if (mutex_lock_interruptible(&queue->reading)) {
 		return -ERESTARTSYS;
 	}
-	ret = deliver_next(queue, to, record_size);
+	do {
+		if (rca_queue_peek(queue, &dlv))
+			ret = deliver_one(queue, &dlv, to, record_size);
+		else
+			ret = dlv.in_ring ? RCA_IN_RING : 0;
+	} while (!ret && dlv.item);
 	mutex_unlock(&queue->reading);
 	return ret;
 }
@@ -304,18 +282,9 @@ static __poll_t queue_poll(struct file *file, poll_table *wait)
 	return rca_queue_ready(queue) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 
-static int queue_mmap(struct file *file, struct vm_area_struct *vma)
-{
-	return rca_ringmap(file->private_data, vma);
-}
-
-/**
- * rca_queue_shutdown() - destroy the ids of a queue whose last descriptor was closed
- * @queue: the queue
- *
- * For a caller who is another user than that of the queue, this may be done later, by work.
- *
- * Context: Process context. Sleeps. Not from work.
+/*
+ * Destroy the ids of a queue whose last descriptor was closed. For a caller who is another user
+ * than that of the queue, this may be done later, by work. Sleeps; not from work.
  */
 RCA_VISIBLE_IF_KUNIT void rca_queue_shutdown(struct rca_queue *queue)
 {
@@ -342,16 +311,9 @@ static const struct file_operations queue_fops = {
 	.release = queue_release,
 };
 
-/**
- * rca_queuefd_create() - create a queue with a file and reserve a descriptor for it
- * @qfd: filled in; the caller ends with rca_queuefd_install() or rca_queuefd_put()
- * @ctx: the context
- * @record_size: size of a record; 0: that of struct rdma_cm_alt_event
- * @ring_entries: records in the ring; 0: no ring
- * @nonblock: set O_NONBLOCK
- *
- * Context: Process context. May sleep.
- * Return: 0 or a negative errno.
+/*
+ * Create a queue with a file and reserve a descriptor for it; end with rca_queuefd_install() or
+ * rca_queuefd_put(). @record_size 0: that of struct rdma_cm_alt_event; @ring_entries 0: no ring.
  */
 int rca_queuefd_create(struct rca_queuefd *qfd, struct rca_ctx *ctx, u32 record_size,
 		       u32 ring_entries, bool nonblock)
@@ -389,15 +351,10 @@ err_put_queue:
 	return ret;
 }
 
-/**
- * rca_queuefd_find() - look up the queue of a descriptor
- * @qfd: filled in; the caller ends with rca_queuefd_put()
- * @ctx: the context that the queue must belong to
- * @fd: the descriptor
+/*
+ * Look up the queue of a descriptor; end with rca_queuefd_put(). The reference on the file keeps
+ * the queue from being shut down.
  *
- * The reference on the file keeps the queue from being shut down.
- *
- * Context: Process context.
  * Return: 0; -EBADF: not open; -EINVAL: not a queue, or a queue of another context.
  */
 int rca_queuefd_find(struct rca_queuefd *qfd, struct rca_ctx *ctx, int fd)
@@ -418,14 +375,9 @@ int rca_queuefd_find(struct rca_queuefd *qfd, struct rca_ctx *ctx, int fd)
 	return 0;
 }
 
-/**
- * rca_queuefd_install() - install the descriptor of a new queue; puts a queue that was found
- * @qfd: the queue, or a struct without a file; not valid afterwards
- *
- * Another thread may close the descriptor from now on, so the queue must not be used
- * any more.
- *
- * Context: Process context. Cannot fail.
+/*
+ * Install the descriptor of a new queue; put a queue that was found. Does nothing without a file.
+ * Another thread may close the descriptor from now on, so the queue must not be used any more.
  */
 void rca_queuefd_install(struct rca_queuefd *qfd)
 {
@@ -435,12 +387,7 @@ void rca_queuefd_install(struct rca_queuefd *qfd)
 		rca_queuefd_put(qfd);
 }
 
-/**
- * rca_queuefd_put() - release a queue that was found, or drop a new one
- * @qfd: the queue, or a struct without a file
- *
- * Context: Process context.
- */
+/* Release a queue that was found, or drop a new one. Does nothing without a file. */
 void rca_queuefd_put(struct rca_queuefd *qfd)
 {
 	if (!qfd->file)
@@ -504,14 +451,6 @@ static int get_target_queue(struct rca_queuefd *qfd, struct rca_ctx *ctx,
 	return PTR_ERR_OR_ZERO(qfd->queue);
 }
 
-static void put_target_queue(struct rca_queuefd *qfd)
-{
-	if (qfd->file)
-		rca_queuefd_put(qfd);
-	else
-		rca_queue_put(qfd->queue);	/* private queue: the id has its own reference */
-}
-
 static int set_queue(struct rca_ucmd *ucmd, struct rca_id *id, struct rca_queuefd *qfd)
 {
 	struct rdma_cm_alt_set_queue *cmd = ucmd->cmd;
@@ -546,8 +485,10 @@ int rca_cmd_set_queue(struct rca_ucmd *ucmd)
 	if (ret)
 		goto out_put_id;
 	ret = set_queue(ucmd, id, &qfd);
-	if (ret || qfd.fd < 0)
-		put_target_queue(&qfd);
+	if (!qfd.file)
+		rca_queue_put(qfd.queue);	/* private queue: the id has its own reference */
+	else if (ret)
+		rca_queuefd_put(&qfd);
 	else
 		rca_queuefd_install(&qfd);
 	/* The id has moved. If this copy fails, the caller only misses the event count. */
@@ -624,26 +565,16 @@ int rca_cmd_get_event(struct rca_ucmd *ucmd)
 	return ret < 0 ? ret : 0;
 }
 
-/* Event types that only user space posts. */
-static bool is_user_event(u32 type)
-{
-	switch (type) {
-	case RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED:
-	case RDMA_CM_ALT_EVENT_ADDRINFO_ERROR:
-	case RDMA_CM_ALT_EVENT_USER:
-		return true;
-	default:
-		return false;
-	}
-}
-
 int rca_cmd_post_event(struct rca_ucmd *ucmd)
 {
 	struct rdma_cm_alt_post_event *cmd = ucmd->cmd;
 	struct rca_id *id;
 	int ret;
 
-	if (!is_user_event(cmd->type))
+	/* Event types that only user space posts. */
+	if (cmd->type != RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED &&
+	    cmd->type != RDMA_CM_ALT_EVENT_ADDRINFO_ERROR &&
+	    cmd->type != RDMA_CM_ALT_EVENT_USER)
 		return -EINVAL;
 	id = rca_id_lookup(ucmd->ctx, cmd->id);
 	if (IS_ERR(id))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/event/ring.c, queue.c and deliver.c: records in a ring for any value of the head
+ * Tests of kernel/event/ring.c and queue.c: records in a ring for any value of the head
  * word, and when ids move and are destroyed.
  */
 #include <kunit/test.h>
