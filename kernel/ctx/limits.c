@@ -78,18 +78,6 @@ struct call {
 	struct completion done;
 };
 
-static struct call *next_call(struct rca_lane *lane)
-{
-	struct call *call;
-
-	spin_lock(&lane->lock);
-	call = list_first_entry_or_null(&lane->calls, struct call, node);
-	if (call)
-		list_del(&call->node);
-	spin_unlock(&lane->lock);
-	return call;
-}
-
 static void in_turn(struct rca_lane *lane, void (*fn)(void *arg), void *arg)
 {
 	mutex_lock(&lane->turn);
@@ -102,54 +90,16 @@ static void lane_work(struct work_struct *work)
 	struct rca_lane *lane = container_of(work, struct rca_lane, work);
 	struct call *call;
 
-	while ((call = next_call(lane))) {
+	spin_lock(&lane->lock);
+	while ((call = list_first_entry_or_null(&lane->calls, struct call, node))) {
+		list_del(&call->node);
+		spin_unlock(&lane->lock);
 		in_turn(lane, call->fn, call->arg);
 		complete(&call->done);
 		cond_resched();
+		spin_lock(&lane->lock);
 	}
-}
-
-/* Initialise a lane whose calls are made on a workqueue. */
-static void rca_lane_init(struct rca_lane *lane, struct workqueue_struct *wq)
-{
-	mutex_init(&lane->turn);
-	spin_lock_init(&lane->lock);
-	INIT_LIST_HEAD(&lane->calls);
-	INIT_WORK(&lane->work, lane_work);
-	lane->wq = wq;
-}
-
-/* The last call has returned to its caller. Process context. Sleeps. */
-static void rca_lane_destroy(struct rca_lane *lane)
-{
-	cancel_work_sync(&lane->work);	/* it may not have returned yet */
-	mutex_destroy(&lane->turn);
-}
-
-/**
- * rca_lane_call() - let a worker call a function
- * @lane: the lane
- * @fn: the function. It waits for no user, and takes no lock of an id. Its memory is not charged to
- *      the caller's memory cgroup, unless it says so
- * @arg: its argument
- *
- * Context: Process context, or work. Sleeps until @fn has returned.
- */
-static void rca_lane_call(struct rca_lane *lane, void (*fn)(void *arg), void *arg)
-{
-	struct call call = { .fn = fn, .arg = arg };
-
-	/* Work does not wait for other work, which may need its place. */
-	if (current->flags & PF_WQ_WORKER) {
-		in_turn(lane, fn, arg);
-		return;
-	}
-	init_completion(&call.done);
-	spin_lock(&lane->lock);
-	list_add_tail(&call.node, &lane->calls);
 	spin_unlock(&lane->lock);
-	queue_work(lane->wq, &lane->work);
-	wait_for_completion(&call.done);
 }
 
 /*
@@ -270,11 +220,6 @@ static u32 user_limit(const struct rca_account *account, enum rdma_cm_alt_resour
 	return account->exempt ? U32_MAX : READ_ONCE(rca_user_limits[what]);
 }
 
-static u32 context_limit(enum rdma_cm_alt_resource what)
-{
-	return READ_ONCE(rca_context_limits[what]);
-}
-
 /*
  * All or nothing. The count never exceeds the limit, not even temporarily. Inline, for its two
  * callers on the path of each event.
@@ -291,12 +236,6 @@ static __always_inline bool try_charge(struct rca_counts *counts, enum rdma_cm_a
 		}
 	} while (!atomic_try_cmpxchg(&counts->used[what], &used, used + (int)count));
 	return true;
-}
-
-static void uncharge(struct rca_counts *counts, enum rdma_cm_alt_resource what,
-		     unsigned int count)
-{
-	WARN_ON_ONCE(atomic_sub_return(count, &counts->used[what]) < 0);
 }
 
 static bool is_full(const struct rca_counts *counts, enum rdma_cm_alt_resource what, u32 limit)
@@ -321,19 +260,44 @@ static void warn_if_charged(const struct rca_counts *counts)
 		WARN_ON_ONCE(atomic_read(&counts->used[i]));
 }
 
-/* rca_lane_call() in a lane of the user. */
+/**
+ * rca_account_call() - let a worker call a function, in a lane of the user
+ * @account: the account
+ * @which: the lane
+ * @fn: the function. It waits for no user, and takes no lock of an id. Its memory is not charged to
+ *      the caller's memory cgroup, unless it says so
+ * @arg: its argument
+ *
+ * Context: Process context, or work. Sleeps until @fn has returned.
+ */
 void rca_account_call(const struct rca_account *account, enum rca_lanes which,
 		      void (*fn)(void *arg), void *arg)
 {
-	rca_lane_call(&account->user->lanes[which], fn, arg);
+	struct rca_lane *lane = &account->user->lanes[which];
+	struct call call = { .fn = fn, .arg = arg };
+
+	/* Work does not wait for other work, which may need its place. */
+	if (current->flags & PF_WQ_WORKER) {
+		in_turn(lane, fn, arg);
+		return;
+	}
+	init_completion(&call.done);
+	spin_lock(&lane->lock);
+	list_add_tail(&call.node, &lane->calls);
+	spin_unlock(&lane->lock);
+	queue_work(lane->wq, &lane->work);
+	wait_for_completion(&call.done);
 }
 
 static void user_free(struct rca_user *user)
 {
 	int i;
 
-	for (i = 0; i < RCA_LANES; i++)
-		rca_lane_destroy(&user->lanes[i]);
+	for (i = 0; i < RCA_LANES; i++) {
+		/* The last call has returned to its caller, but perhaps not the work. */
+		cancel_work_sync(&user->lanes[i].work);
+		mutex_destroy(&user->lanes[i].turn);
+	}
 	if (user->slow_wq)
 		destroy_workqueue(user->slow_wq);
 	if (user->own_wq) {
@@ -350,20 +314,10 @@ static void user_free_work(struct work_struct *work)
 	user_free(container_of(work, struct rca_user, free_work));
 }
 
-static void set_wq(struct rca_user *user)
-{
-	if (atomic_inc_return(&num_own_wq) <= rca_max_own_wq)
-		user->wq = alloc_workqueue("rdma_cm_alt/%u", WQ_UNBOUND, 0, __kuid_val(user->uid));
-	user->own_wq = user->wq;
-	if (user->own_wq)
-		return;
-	atomic_dec(&num_own_wq);
-	user->wq = shared_wq;
-}
-
 static struct rca_user *user_alloc(kuid_t uid)
 {
 	struct rca_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	struct rca_lane *lane;
 	int i;
 
 	if (!user)
@@ -371,10 +325,21 @@ static struct rca_user *user_alloc(kuid_t uid)
 	refcount_set(&user->ref, 1);
 	user->uid = uid;
 	INIT_WORK(&user->free_work, user_free_work);
-	set_wq(user);
+	if (atomic_inc_return(&num_own_wq) <= rca_max_own_wq)
+		user->wq = alloc_workqueue("rdma_cm_alt/%u", WQ_UNBOUND, 0, __kuid_val(uid));
+	user->own_wq = user->wq;
+	if (!user->own_wq) {
+		atomic_dec(&num_own_wq);
+		user->wq = shared_wq;
+	}
 	for (i = 0; i < RCA_LANES; i++) {
-		rca_lane_init(&user->lanes[i], lane_wqs[i]);
-		lockdep_set_class(&user->lanes[i].turn, &lane_keys[i]);
+		lane = &user->lanes[i];
+		mutex_init(&lane->turn);
+		lockdep_set_class(&lane->turn, &lane_keys[i]);
+		spin_lock_init(&lane->lock);
+		INIT_LIST_HEAD(&lane->calls);
+		INIT_WORK(&lane->work, lane_work);
+		lane->wq = lane_wqs[i];
 	}
 	atomic_inc(&num_users);
 	return user;
@@ -496,14 +461,9 @@ kuid_t rca_account_user(void)
 	return uid_eq(ns->owner, GLOBAL_ROOT_UID) ? current_uid() : ns->owner;
 }
 
-/**
- * rca_account_open() - initialize the account of a new context, and charge the context itself
- * @account: the account
- * @uid: the user to charge
- * @exempt: the limits of the user do not apply
- *
- * Context: Process context. May sleep.
- * Return: 0, close with rca_account_close(); -EDQUOT: the user has too many contexts; -ENOMEM.
+/*
+ * Initialize the account of a new context, and charge the context itself to @uid; @exempt: the
+ * limits of the user do not apply. Returns 0; -EDQUOT: the user has too many contexts; -ENOMEM.
  */
 int rca_account_open(struct rca_account *account, kuid_t uid, bool exempt)
 {
@@ -601,19 +561,19 @@ void rca_account_repay(const struct rca_account *account)
  */
 int rca_charge(struct rca_account *account, enum rdma_cm_alt_resource what, unsigned int count)
 {
-	if (!try_charge(&account->counts, what, count, context_limit(what)))
+	if (!try_charge(&account->counts, what, count, READ_ONCE(rca_context_limits[what])))
 		return -EDQUOT;
 	if (try_charge(&account->user->counts, what, count, user_limit(account, what)))
 		return 0;
-	uncharge(&account->counts, what, count);
+	atomic_sub(count, &account->counts.used[what]);
 	return -EDQUOT;
 }
 
 /* Uncharge a resource that was freed. Any context. */
 void rca_uncharge(struct rca_account *account, enum rdma_cm_alt_resource what, unsigned int count)
 {
-	uncharge(&account->user->counts, what, count);
-	uncharge(&account->counts, what, count);
+	WARN_ON_ONCE(atomic_sub_return(count, &account->user->counts.used[what]) < 0);
+	WARN_ON_ONCE(atomic_sub_return(count, &account->counts.used[what]) < 0);
 }
 
 /*
@@ -622,7 +582,7 @@ void rca_uncharge(struct rca_account *account, enum rdma_cm_alt_resource what, u
  */
 bool rca_account_full(const struct rca_account *account, enum rdma_cm_alt_resource what)
 {
-	return is_full(&account->counts, what, context_limit(what)) ||
+	return is_full(&account->counts, what, READ_ONCE(rca_context_limits[what])) ||
 	       is_full(&account->user->counts, what, user_limit(account, what));
 }
 
@@ -636,6 +596,6 @@ void rca_account_refused(struct rca_account *account, enum rdma_cm_alt_resource 
 void rca_account_usage(const struct rca_account *account, enum rdma_cm_alt_resource what,
 		       struct rca_usage *context, struct rca_usage *user)
 {
-	read_usage(&account->counts, what, context_limit(what), context);
+	read_usage(&account->counts, what, READ_ONCE(rca_context_limits[what]), context);
 	read_usage(&account->user->counts, what, user_limit(account, what), user);
 }

@@ -197,17 +197,6 @@ static bool is_built_in(const struct row *row)
 	return !row->services || rca_service_query_known();
 }
 
-static int check_values(const struct row *row, const union any_cmd *cmd)
-{
-	const u64 *words = (const u64 *)cmd;
-	u64 bad = cmd->head.flags & ~row->flags;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(row->reserved); i++)
-		bad |= words[row->reserved[i].word] & row->reserved[i].mask;
-	return bad ? -EOPNOTSUPP : 0;
-}
-
 /*
  * Check before the command changes anything that its outputs can be written: the struct
  * spans at most two pages, and writing its first and last byte back unchanged touches
@@ -222,20 +211,9 @@ static int check_writable(const struct row *row, const union any_cmd *cmd, u8 __
 	return 0;
 }
 
-/* -ERESTARTSYS is kept for the signal code, which restarts the call or returns EINTR. */
-static int result_errno(int ret)
-{
-	return ret == -ERESTARTSYS && signal_pending(current) ? ret : rca_user_errno(ret);
-}
-
-/**
- * rca_ioctl() - check a command and execute it
- * @ctx: the context of the caller
- * @nr: the ioctl number
- * @user: the caller's struct
- *
- * Context: Process context. May sleep.
- * Return: 0 or a negative errno: see "DOC: General rules" in the uAPI header.
+/*
+ * Check a command and execute it, in process context. See "DOC: General rules" in the uAPI header
+ * for its errnos.
  */
 static long rca_ioctl(struct rca_ctx *ctx, unsigned int nr, void __user *user)
 {
@@ -243,6 +221,9 @@ static long rca_ioctl(struct rca_ctx *ctx, unsigned int nr, void __user *user)
 	const struct row *row = find_row(nr);
 	/* The struct of the command is filled below, and nothing reads behind it. */
 	union any_cmd cmd __uninitialized;
+	const u64 *words = (const u64 *)&cmd;
+	unsigned int i;
+	u64 bad;
 	int ret;
 
 	if (!row)
@@ -258,9 +239,11 @@ static long rca_ioctl(struct rca_ctx *ctx, unsigned int nr, void __user *user)
 		return ret;
 	cmd.size = ucmd.size;	/* the caller may have changed it between the two reads */
 
-	ret = check_values(row, &cmd);
-	if (ret)
-		return ret;
+	bad = cmd.head.flags & ~row->flags;
+	for (i = 0; i < ARRAY_SIZE(row->reserved); i++)
+		bad |= words[row->reserved[i].word] & row->reserved[i].mask;
+	if (bad)
+		return -EOPNOTSUPP;
 	if (row->outputs) {
 		ret = check_writable(row, &cmd, user);
 		if (ret)
@@ -270,7 +253,9 @@ static long rca_ioctl(struct rca_ctx *ctx, unsigned int nr, void __user *user)
 		return -EOPNOTSUPP;
 	ucmd.ksize = row->size;
 	ucmd.cmd = &cmd;
-	return result_errno(row->handler(&ucmd));
+	ret = row->handler(&ucmd);
+	/* -ERESTARTSYS is kept for the signal code, which restarts the call or returns EINTR. */
+	return ret == -ERESTARTSYS && signal_pending(current) ? ret : rca_user_errno(ret);
 }
 
 static int cmd_info(struct rca_ucmd *ucmd)
@@ -290,14 +275,6 @@ static int cmd_info(struct rca_ucmd *ucmd)
 	cmd->out_record_size = sizeof(struct rdma_cm_alt_event);
 	cmd->out_max_backlog = RCA_MAX_BACKLOG;
 	return rca_ucmd_respond(ucmd);
-}
-
-/* Smallest struct of a command that a batch may contain; 0: a batch may not contain it. */
-static u32 batch_entry_size(u32 nr)
-{
-	const struct row *row = nr <= U8_MAX ? find_row(_IO(RDMA_CM_ALT_IOC_TYPE, nr)) : NULL;
-
-	return row && !row->alone ? row->min_size : 0;
 }
 
 /* Execute entry @i of a batch, unless its result could not be written. */
@@ -320,11 +297,13 @@ static int execute_entry(struct rca_ucmd *ucmd, u32 i)
 static int cmd_batch(struct rca_ucmd *ucmd)
 {
 	struct rdma_cm_alt_batch *cmd = ucmd->cmd;
-	u32 smallest = batch_entry_size(cmd->cmd);
+	const struct row *row = NULL;
 	int ret = 0;
 	u32 i;
 
-	if (!smallest || cmd->stride < smallest)
+	if (cmd->cmd <= U8_MAX)
+		row = find_row(_IO(RDMA_CM_ALT_IOC_TYPE, cmd->cmd));
+	if (!row || row->alone || cmd->stride < row->min_size)
 		return -EINVAL;
 	for (i = 0; i < cmd->count && !ret; i++) {
 		/* A task that is stopped or frozen has a signal, too. One entry is always tried. */

@@ -35,14 +35,9 @@
 /* Largest value of a 24-bit field of a CM message. */
 #define WIRE24_MAX 0xffffff
 
-/**
- * rca_param_private_data() - copy the private data of a message from user space
- * @data: buffer of RCA_PRIVATE_DATA_MAX bytes
- * @uptr: address in user space
- * @len: length of the private data
- *
- * Context: Process context. May sleep.
- * Return: 0; -EINVAL: too long for any message; -EFAULT.
+/*
+ * Copy the private data of a message from user space to a buffer of RCA_PRIVATE_DATA_MAX bytes.
+ * -EINVAL: too long for any message.
  */
 static int rca_param_private_data(u8 *data, u64 uptr, u32 len)
 {
@@ -53,14 +48,9 @@ static int rca_param_private_data(u8 *data, u64 uptr, u32 len)
 	return 0;
 }
 
-/**
- * rca_param_decode() - decode the parameters of a connection
- * @conn: filled in; its private data points to @data
- * @param: the parameters from user space
- * @data: buffer of RCA_PRIVATE_DATA_MAX bytes, which must exist as long as @conn is used
- *
- * Context: Process context. May sleep.
- * Return: 0; -EINVAL: a value too large for its field, or too much private data; -EFAULT.
+/*
+ * Decode the parameters of a connection. The private data of @conn is in @data, a buffer of
+ * RCA_PRIVATE_DATA_MAX bytes. -EINVAL: a value too large for its field, or too much private data.
  */
 static int rca_param_decode(struct rca_tp_conn *conn, const struct rdma_cm_alt_conn_param *param,
 			    u8 *data)
@@ -328,40 +318,18 @@ static int check_qp_type(u16 ps, u8 qp_type)
 	}
 }
 
-static int check_pipe(const struct rdma_cm_alt_pipeline *pipe)
-{
-	if ((pipe->steps | pipe->events) & ~STEPS)
-		return -EOPNOTSUPP;
-	if (pipe->flags & ~RDMA_CM_ALT_PIPE_NEW_QUEUE)
-		return -EOPNOTSUPP;
-	if (!pipe->steps || pipe->events & ~(pipe->steps & STEPS_RESOLVE))
-		return -EINVAL;
-	if (pipe->steps & RDMA_CM_ALT_STEP_CREATE) {
-		if (pipe->id)
-			return -EINVAL;
-		if (pipe->flags & RDMA_CM_ALT_PIPE_NEW_QUEUE && pipe->queue_fd != -1)
-			return -EINVAL;
-		return check_qp_type(pipe->ps, pipe->qp_type);
-	}
-	if (pipe->flags || pipe->cookie || pipe->ps || pipe->qp_type)
-		return -EINVAL;
-	return pipe->queue_fd == 0 || pipe->queue_fd == -1 ? 0 : -EINVAL;
-}
-
 /**
  * struct pipe_cmd - a RESOLVE or CONNECT that is being executed
  * @ucmd: the command
  * @user: the steps, as the caller passed them
  * @steps: the steps, decoded
- * @conn: parameters of the request that follows the steps; NULL: no request
- * @fill_outputs: fills in the outputs of the command
+ * @conn: CONNECT: parameters of the request that follows the steps; RESOLVE: NULL
  */
 struct pipe_cmd {
 	struct rca_ucmd *ucmd;
 	const struct rdma_cm_alt_pipeline *user;
 	struct rca_pipeline steps;
 	const struct rca_tp_conn *conn;
-	void (*fill_outputs)(struct rca_ucmd *ucmd, struct rca_id *id, int queue_fd, u32 done);
 };
 
 static int do_steps(struct pipe_cmd *pipe, struct rca_id *id, u32 *done)
@@ -371,6 +339,25 @@ static int do_steps(struct pipe_cmd *pipe, struct rca_id *id, u32 *done)
 	if (pipe->conn)
 		return rca_pipeline_connect(id, &pipe->steps, pipe->conn, done);
 	return pipe->steps.steps ? rca_resolve(id, &pipe->steps, done) : 0;
+}
+
+static int respond(struct pipe_cmd *pipe, struct rca_id *id, int queue_fd, u32 done)
+{
+	if (pipe->conn) {
+		struct rdma_cm_alt_connect *cmd = pipe->ucmd->cmd;
+
+		cmd->out_id = id->obj.handle;
+		cmd->out_queue_fd = queue_fd;
+	} else {
+		struct rdma_cm_alt_resolve *cmd = pipe->ucmd->cmd;
+
+		cmd->out_id = id->obj.handle;
+		cmd->out_queue_fd = queue_fd;
+		cmd->out_done = done;
+		if (pipe->ucmd->size > offsetof(struct rdma_cm_alt_resolve, out_route))
+			rca_id_fill_route(id, &cmd->out_route);
+	}
+	return rca_ucmd_respond(pipe->ucmd);
 }
 
 static int run_on_existing_id(struct pipe_cmd *pipe)
@@ -386,10 +373,8 @@ static int run_on_existing_id(struct pipe_cmd *pipe)
 	/* After a restart the steps that are done would fail. */
 	if (ret == -ERESTARTSYS && done)
 		ret = -EINTR;
-	if (!ret) {
-		pipe->fill_outputs(pipe->ucmd, id, -1, done);
-		ret = rca_ucmd_respond(pipe->ucmd);
-	}
+	if (!ret)
+		ret = respond(pipe, id, -1, done);
 	rca_id_put(id);
 	return ret;
 }
@@ -442,11 +427,8 @@ static int run_on_new_id(struct pipe_cmd *pipe)
 		ret = PTR_ERR(id);
 		goto err_put_queue;
 	}
-	ret = do_steps(pipe, id, &done);
-	if (ret)
-		goto err_abort_id;
-	pipe->fill_outputs(pipe->ucmd, id, qfd.fd, done | RDMA_CM_ALT_STEP_CREATE);
-	ret = rca_ucmd_respond(pipe->ucmd);
+	ret = do_steps(pipe, id, &done) ?:
+	      respond(pipe, id, qfd.fd, done | RDMA_CM_ALT_STEP_CREATE);
 	if (ret)
 		goto err_abort_id;
 	rca_id_get(id);
@@ -467,26 +449,34 @@ err_put_queue:
 
 static int run_pipeline(struct pipe_cmd *pipe)
 {
+	const struct rdma_cm_alt_pipeline *user = pipe->user;
+	bool create = user->steps & RDMA_CM_ALT_STEP_CREATE;
 	int ret;
 
-	ret = check_pipe(pipe->user);
-	if (!ret)
-		ret = decode_steps(&pipe->steps, pipe->user);
+	if ((user->steps | user->events) & ~STEPS)
+		return -EOPNOTSUPP;
+	if (user->flags & ~RDMA_CM_ALT_PIPE_NEW_QUEUE)
+		return -EOPNOTSUPP;
+	if (!user->steps || user->events & ~(user->steps & STEPS_RESOLVE))
+		return -EINVAL;
+	if (create) {
+		if (user->id)
+			return -EINVAL;
+		if (user->flags & RDMA_CM_ALT_PIPE_NEW_QUEUE && user->queue_fd != -1)
+			return -EINVAL;
+		ret = check_qp_type(user->ps, user->qp_type);
+		if (ret)
+			return ret;
+	} else {
+		if (user->flags || user->cookie || user->ps || user->qp_type)
+			return -EINVAL;
+		if (user->queue_fd != 0 && user->queue_fd != -1)
+			return -EINVAL;
+	}
+	ret = decode_steps(&pipe->steps, user);
 	if (ret)
 		return ret;
-	return pipe->user->steps & RDMA_CM_ALT_STEP_CREATE ? run_on_new_id(pipe) :
-							  run_on_existing_id(pipe);
-}
-
-static void fill_resolve_outputs(struct rca_ucmd *ucmd, struct rca_id *id, int queue_fd, u32 done)
-{
-	struct rdma_cm_alt_resolve *cmd = ucmd->cmd;
-
-	cmd->out_id = id->obj.handle;
-	cmd->out_queue_fd = queue_fd;
-	cmd->out_done = done;
-	if (ucmd->size > offsetof(struct rdma_cm_alt_resolve, out_route))
-		rca_id_fill_route(id, &cmd->out_route);
+	return create ? run_on_new_id(pipe) : run_on_existing_id(pipe);
 }
 
 int rca_cmd_resolve(struct rca_ucmd *ucmd)
@@ -497,16 +487,7 @@ int rca_cmd_resolve(struct rca_ucmd *ucmd)
 	pipe.ucmd = ucmd;
 	pipe.user = &cmd->pipe;
 	pipe.conn = NULL;
-	pipe.fill_outputs = fill_resolve_outputs;
 	return run_pipeline(&pipe);
-}
-
-static void fill_connect_outputs(struct rca_ucmd *ucmd, struct rca_id *id, int queue_fd, u32 done)
-{
-	struct rdma_cm_alt_connect *cmd = ucmd->cmd;
-
-	cmd->out_id = id->obj.handle;
-	cmd->out_queue_fd = queue_fd;
 }
 
 int rca_cmd_connect(struct rca_ucmd *ucmd)
@@ -523,7 +504,6 @@ int rca_cmd_connect(struct rca_ucmd *ucmd)
 	pipe.ucmd = ucmd;
 	pipe.user = &cmd->pipe;
 	pipe.conn = &conn;
-	pipe.fill_outputs = fill_connect_outputs;
 	if (cmd->pipe.steps)
 		return run_pipeline(&pipe);
 	/* Without steps, CONNECT uses only the id of the pipeline. */
