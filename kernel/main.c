@@ -15,31 +15,24 @@
 #include "transport/transport.h"
 #include "user/user.h"
 
+static void device_removed(struct rca_device *dev)
+{
+	rca_listeners_device_removed(dev);	/* no new children from here on */
+	rca_teardown_device(dev);
+}
+
 static const struct rca_tp_upcalls upcalls = {
 	.event = rca_cm_event,
 	.request = rca_req_handler,
 	.joined = rca_mcast_joined,
 	.request_for = rca_req_handler_for,
-};
-
-static void device_removed(struct rca_device *dev)
-{
-	rca_listeners_device_removed(dev);	/* no new children from here on */
-	rca_teardown_device(dev);
-	rca_trunks_device_removed(dev);
-}
-
-static const struct rca_devices_ops devices_ops = {
-	.removed = device_removed,
-	.port_changed = rca_trunks_port_changed,
-	.changed = rca_listen_devices_changed,
+	.device_removed = device_removed,
+	.devices_changed = rca_listen_devices_changed,
 };
 
 static int __init init_transports(void)
 {
-	rca_tp_ib_init(&upcalls);
-	rca_tp_iw_init(&upcalls);
-	rca_trunks_init(&upcalls);
+	rca_tp_upcalls = &upcalls;
 	return rca_iw_connect_init();
 }
 
@@ -101,11 +94,6 @@ static void exit_sa(void)
 	ib_sa_unregister_client(&rca_sa_client);	/* waits for callbacks */
 }
 
-static int __init init_devices(void)
-{
-	return rca_devices_init(&devices_ops);
-}
-
 /* The parts of the module, in the order of init; exit is in reverse order. */
 static const struct {
 	int (*init)(void);
@@ -126,7 +114,7 @@ static const struct {
 	{ init_sa, exit_sa },
 	{ rca_netwatch_init, rca_netwatch_exit },
 	{ rca_listen_update_init, rca_listen_update_exit },
-	{ init_devices, rca_devices_exit },
+	{ rca_devices_init, rca_devices_exit },
 	{ rca_netlink_init, rca_netlink_exit },
 	{ NULL, rca_shutdown_exit },
 	{ rca_chardev_init, rca_chardev_exit },

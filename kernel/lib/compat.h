@@ -41,8 +41,8 @@
 #endif
 
 /*
- * Export a symbol to the module of trunks, and use what is exported to it. Before 6.13 the namespace
- * of symbols is not a string.
+ * Export a symbol to the module of trunks, and use what is exported to it. Before 6.13 the
+ * namespace of symbols is not a string.
  */
 #ifdef RCA_HAVE_NAMESPACE_STRING
 #define RCA_EXPORT(symbol) EXPORT_SYMBOL_NS_GPL(symbol, "RDMA_CM_ALT")

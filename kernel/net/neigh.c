@@ -72,24 +72,6 @@ void rca_neigh_set_key(struct rca_neigh_key *key, const struct neighbour *neigh)
 	memcpy(key->ip, neigh->primary_key, key->len);
 }
 
-static struct rca_neigh *make_neigh(const struct rca_neigh_key *key)
-{
-	struct rca_neigh *neigh = kzalloc(sizeof(*neigh), GFP_KERNEL_ACCOUNT);
-
-	if (!neigh)
-		return NULL;
-	neigh->key = *key;
-	INIT_LIST_HEAD(&neigh->waits);
-	INIT_LIST_HEAD(&neigh->answered);
-	return neigh;
-}
-
-static struct rca_neigh *find_locked(const struct rca_neigh_key *key)
-{
-	lockdep_assert_held(&neighs_lock);
-	return rhashtable_lookup_fast(&neighs, key, neighs_params);
-}
-
 /* Add a waiter, if it does not wait yet. False: the neighbour is not in the table. */
 static bool add_waiter_locked(struct rca_neigh_wait *wait)
 {
@@ -98,7 +80,7 @@ static bool add_waiter_locked(struct rca_neigh_wait *wait)
 	lockdep_assert_held(&neighs_lock);
 	if (wait->neigh)
 		return true;
-	neigh = find_locked(&wait->key);
+	neigh = rhashtable_lookup_fast(&neighs, &wait->key, neighs_params);
 	if (!neigh)
 		return false;
 	list_add_tail(&wait->node, &neigh->waits);
@@ -146,9 +128,12 @@ void rca_neigh_wait(struct rca_neigh_wait *wait)
 	spin_unlock_bh(&neighs_lock);
 	if (added)
 		return;
-	made = make_neigh(&wait->key);
+	made = kzalloc(sizeof(*made), GFP_KERNEL_ACCOUNT);
 	if (!made)
 		return;
+	made->key = wait->key;
+	INIT_LIST_HEAD(&made->waits);
+	INIT_LIST_HEAD(&made->answered);
 	spin_lock_bh(&neighs_lock);
 	/* Fails if another waiter has added the neighbour meanwhile. */
 	if (!rhashtable_lookup_insert_fast(&neighs, &made->node, neighs_params))
@@ -218,7 +203,7 @@ void rca_neigh_changed(const struct neighbour *changed)
 		return;
 	rca_neigh_set_key(&key, changed);
 	spin_lock_bh(&neighs_lock);
-	neigh = find_locked(&key);
+	neigh = rhashtable_lookup_fast(&neighs, &key, neighs_params);
 	if (neigh) {
 		/* Who comes from now on waits for another change. */
 		rhashtable_remove_fast(&neighs, &neigh->node, neighs_params);

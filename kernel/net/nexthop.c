@@ -87,32 +87,14 @@ static int resolve_own_address(const union rca_addr *dst, struct rdma_dev_addr *
 	return 0;
 }
 
-static int resolve_neigh(struct dst_entry *route, struct net_device *ndev,
-			 const union rca_addr *dst, struct rdma_dev_addr *addr,
-			 struct rca_neigh_key *missing)
-{
-	const void *ip = dst->sa.sa_family == AF_INET ? (const void *)&dst->in.sin_addr :
-							(const void *)&dst->in6.sin6_addr;
-	struct neighbour *neigh = dst_neigh_lookup(route, ip);
-	int ret = 0;
-
-	if (!neigh)
-		return -EAGAIN;
-	if (READ_ONCE(neigh->nud_state) & NUD_VALID) {
-		neigh_ha_snapshot(addr->dst_dev_addr, neigh, ndev);
-	} else {
-		rca_neigh_set_key(missing, neigh);
-		neigh_event_send(neigh, NULL);
-		ret = -EAGAIN;
-	}
-	neigh_release(neigh);
-	return ret;
-}
-
 static int follow_route(struct dst_entry *route, enum hop hop, const union rca_addr *dst,
 			struct rdma_dev_addr *addr, struct rca_neigh_key *missing)
 {
+	const void *ip = dst->sa.sa_family == AF_INET ? (const void *)&dst->in.sin_addr :
+							(const void *)&dst->in6.sin6_addr;
 	struct net_device *ndev = READ_ONCE(route->dev);
+	struct neighbour *neigh;
+	int ret = 0;
 
 	addr->network = RDMA_NETWORK_IB;
 	/* In a VRF, packets to an own address leave through the device of the VRF. */
@@ -129,7 +111,18 @@ static int follow_route(struct dst_entry *route, enum hop hop, const union rca_a
 		addr->network = dst->sa.sa_family == AF_INET ? RDMA_NETWORK_IPV4 :
 							       RDMA_NETWORK_IPV6;
 	}
-	return resolve_neigh(route, ndev, dst, addr, missing);
+	neigh = dst_neigh_lookup(route, ip);
+	if (!neigh)
+		return -EAGAIN;
+	if (READ_ONCE(neigh->nud_state) & NUD_VALID) {
+		neigh_ha_snapshot(addr->dst_dev_addr, neigh, ndev);
+	} else {
+		rca_neigh_set_key(missing, neigh);
+		neigh_event_send(neigh, NULL);
+		ret = -EAGAIN;
+	}
+	neigh_release(neigh);
+	return ret;
 }
 
 /**
@@ -212,15 +205,9 @@ static bool first_ip6(struct net_device *ndev, bool linklocal, union rca_addr *a
 #endif
 }
 
-/**
- * rca_ifaddr_first() - get the first address of a network device
- * @ndev: the network device
- * @family: AF_INET or AF_INET6
- * @linklocal: only link-local addresses; false: only others
- * @addr: the address, without a port
- *
- * Context: Any context, under RCU. Takes and releases the lock of the IPv6 addresses of @ndev.
- * Return: true: @ndev has such an address.
+/*
+ * Get the first address of a network device, without a port: only link-local ones, or only others.
+ * The caller holds the RCU read lock. False: there is no such address.
  */
 bool rca_ifaddr_first(struct net_device *ndev, sa_family_t family, bool linklocal,
 		      union rca_addr *addr)

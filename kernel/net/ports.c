@@ -108,13 +108,9 @@ int rca_ports_select_ib(u16 *ps, struct sockaddr_ib *sib)
 	return -EPROTONOSUPPORT;
 }
 
-/**
- * rca_ports_table() - get the table of a namespace and port space, or allocate it
- * @net: the namespace
- * @ps: the port space
- *
- * Context: process context; may sleep.
- * Return: the buckets; ERR_PTR(): -EPROTONOSUPPORT: unknown port space; -ENOMEM.
+/*
+ * The buckets of a namespace and port space, which are allocated with the first port.
+ * -EPROTONOSUPPORT: unknown port space.
  */
 static struct rca_bucket *rca_ports_table(struct net *net, u16 ps)
 {

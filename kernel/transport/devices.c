@@ -29,7 +29,6 @@
 static LIST_HEAD(devices);
 static DEFINE_SPINLOCK(devices_lock);
 static u32 last_serial;
-static const struct rca_devices_ops *callbacks;
 /* Ordered, for the fences of all devices. */
 static struct workqueue_struct *fence_wq;
 
@@ -57,7 +56,7 @@ static void fence_work(struct work_struct *work)
 	spin_lock_irqsave(&dev->lock, flags);
 	WRITE_ONCE(dev->listenable, true);
 	spin_unlock_irqrestore(&dev->lock, flags);
-	callbacks->changed(NULL);
+	rca_tp_upcalls->devices_changed(NULL);
 }
 
 /* All ports of a device have the same transport. NULL: the device is not supported. */
@@ -81,21 +80,16 @@ static const struct rca_tp_ops *transport_of(struct ib_device *ibdev)
 	return NULL;
 }
 
-static bool is_state(enum ib_event_type event)
-{
-	return event == IB_EVENT_PORT_ERR || event == IB_EVENT_PORT_ACTIVE;
-}
-
 static void device_port_event(struct ib_event_handler *handler, struct ib_event *event)
 {
 	struct rca_device *dev = container_of(handler, struct rca_device, events);
 
 	switch (event->event) {
 	case IB_EVENT_DEVICE_FATAL:
-		callbacks->port_changed(dev, 0, true);
+		rca_trunks_port_changed(dev, 0, true);
 		break;
 	case IB_EVENT_GID_CHANGE:
-		callbacks->changed(NULL);
+		rca_tp_upcalls->devices_changed(NULL);
 		fallthrough;
 	case IB_EVENT_PORT_ACTIVE:
 	case IB_EVENT_PORT_ERR:
@@ -104,7 +98,9 @@ static void device_port_event(struct ib_event_handler *handler, struct ib_event 
 	case IB_EVENT_SM_CHANGE:
 	case IB_EVENT_CLIENT_REREGISTER:
 		atomic_inc(&dev->path_epoch);
-		callbacks->port_changed(dev, event->element.port_num, is_state(event->event));
+		rca_trunks_port_changed(dev, event->element.port_num,
+					event->event == IB_EVENT_PORT_ACTIVE ||
+					event->event == IB_EVENT_PORT_ERR);
 		break;
 	default:
 		break;
@@ -115,7 +111,7 @@ static void device_port_event(struct ib_event_handler *handler, struct ib_event 
 static int device_netdev_event(struct notifier_block *nb, unsigned long event, void *info)
 {
 	if (event == NETDEV_REGISTER || event == NETDEV_UNREGISTER)
-		callbacks->changed(dev_net(netdev_notifier_info_to_dev(info)));
+		rca_tp_upcalls->devices_changed(dev_net(netdev_notifier_info_to_dev(info)));
 	return NOTIFY_DONE;
 }
 
@@ -203,7 +199,8 @@ static void remove_one(struct ib_device *ibdev, void *client_data)
 
 	ib_unregister_event_handler(&dev->events);
 	flush_work(&dev->fence);
-	callbacks->removed(dev);
+	rca_tp_upcalls->device_removed(dev);
+	rca_trunks_device_removed(dev);
 	rca_device_put(dev);
 	wait_for_completion(&dev->gone);
 	/* Keep the device in the list until rca_device_next() has moved on from it. */
@@ -225,18 +222,14 @@ static struct ib_client client = {
 	.remove = remove_one,
 };
 
-/**
- * rca_devices_init() - register for devices
- * @ops: callbacks; must stay until rca_devices_exit()
- *
- * Context: Process context. Module init.
- * Return: 0 or a negative errno; devices may have been added and removed then.
+/*
+ * Module init: register for devices. Returns 0 or a negative errno; devices may have been added and
+ * removed then.
  */
-int rca_devices_init(const struct rca_devices_ops *ops)
+int rca_devices_init(void)
 {
 	int ret;
 
-	callbacks = ops;
 	fence_wq = alloc_ordered_workqueue("rdma_cm_alt_fence", 0);
 	if (!fence_wq)
 		return -ENOMEM;
@@ -325,7 +318,7 @@ bool rca_device_exists(u32 serial)
  * rca_device_wait_listenable() - wait until service IDs may be taken on a device
  * @dev: the device; the caller has a reference
  *
- * Context: Process context. Sleeps; not in a callback of rca_devices_ops.
+ * Context: Process context. Sleeps; not in device_removed() or devices_changed().
  */
 void rca_device_wait_listenable(struct rca_device *dev)
 {
@@ -341,23 +334,12 @@ void rca_device_wait_listenable(struct rca_device *dev)
  * Locking: RCU for the network devices; the rest is locked by ib_core.
  */
 
-static bool gid_in_net(const struct ib_gid_attr *attr, const struct net *net)
-{
-	struct net_device *ndev;
-	bool ret;
-
-	rcu_read_lock();
-	ndev = rdma_read_gid_attr_ndev_rcu(attr);
-	ret = !IS_ERR(ndev) && net_eq(dev_net(ndev), net);
-	rcu_read_unlock();
-	return ret;
-}
-
 /* A RoCE port has GIDs of its network device and of those above it, each in a namespace. */
 static bool roce_port_in_net(struct ib_device *ibdev, u32 port, const struct net *net)
 {
 	int len = ibdev->port_data[port].immutable.gid_tbl_len;
 	const struct ib_gid_attr *attr;
+	struct net_device *ndev;
 	bool found = false;
 	int i;
 
@@ -365,7 +347,10 @@ static bool roce_port_in_net(struct ib_device *ibdev, u32 port, const struct net
 		attr = rdma_get_gid_attr(ibdev, port, i);
 		if (IS_ERR(attr))
 			continue;
-		found = gid_in_net(attr, net);
+		rcu_read_lock();
+		ndev = rdma_read_gid_attr_ndev_rcu(attr);
+		found = !IS_ERR(ndev) && net_eq(dev_net(ndev), net);
+		rcu_read_unlock();
 		rdma_put_gid_attr(attr);
 	}
 	return found;
@@ -409,7 +394,7 @@ bool rca_device_in_netns(struct rca_device *dev, const struct net *net)
  * network devices. An InfiniBand device serves its own namespace, where it also has AF_IB
  * addresses, and those that have an IPoIB interface on it.
  *
- * The answer changes with GIDs and network devices, see &rca_devices_ops.changed.
+ * The answer changes with GIDs and network devices, see &rca_tp_upcalls.devices_changed.
  *
  * Context: Any context.
  * Return: true: it can.

@@ -72,18 +72,9 @@ static bool has_stack(const struct net_device *ndev, const struct group *group)
 	return IS_ENABLED(CONFIG_IPV6) && __in6_dev_get(ndev);
 }
 
-static bool in_group(const struct in_device *in_dev, __be32 ip)
-{
-	const struct ip_mc_list *im;
-
-	for (im = rtnl_dereference(in_dev->mc_list); im; im = rtnl_dereference(im->next_rcu))
-		if (im->multiaddr == ip)
-			return true;
-	return false;
-}
-
 static int ndev_join(struct net_device *ndev, const struct group *group)
 {
+	const struct ip_mc_list *im;
 	struct in_device *in_dev;
 
 	ASSERT_RTNL();
@@ -94,7 +85,10 @@ static int ndev_join(struct net_device *ndev, const struct group *group)
 	in_dev = __in_dev_get_rtnl(ndev);
 	ip_mc_inc_group(in_dev, group_ip4(group));
 	/* ip_mc_inc_group() does not report a lack of memory; then there is nothing to leave. */
-	return in_group(in_dev, group_ip4(group)) ? 0 : -ENOMEM;
+	for (im = rtnl_dereference(in_dev->mc_list); im; im = rtnl_dereference(im->next_rcu))
+		if (im->multiaddr == group_ip4(group))
+			return 0;
+	return -ENOMEM;
 }
 
 static void ndev_leave(struct group *group)
@@ -148,17 +142,10 @@ void rca_group_exit(void)
 	unregister_netdevice_notifier(&netdev_notifier);
 }
 
-/**
- * rca_group_mgid() - derive the MGID of a group over RoCE
- * @group: address of the group
- * @type: RoCE version
- * @mgid: the MGID
- *
- * An IPv6 address is the MGID. An IPv4 address is mapped to IPv6: for RoCE v2 to a
- * v4-mapped address, for RoCE v1 to a multicast address, as packets carry it.
- *
- * Context: Any context.
- * Return: 0, or -EINVAL: not a multicast address of IPv4 or IPv6.
+/*
+ * Derive the MGID of a group over RoCE. An IPv6 address is the MGID. An IPv4 address is mapped to
+ * IPv6: for RoCE v2 to a v4-mapped address, for RoCE v1 to a multicast address, as packets carry
+ * it. -EINVAL: not a multicast address of IPv4 or IPv6.
  */
 RCA_VISIBLE_IF_KUNIT
 int rca_group_mgid(const union rca_addr *group, enum ib_gid_type type, union ib_gid *mgid)
@@ -248,16 +235,13 @@ static void leave_under_rtnl(void *arg)
 	rtnl_unlock();
 }
 
-/**
- * rca_group_join() - join a group over RoCE
- * @ibdev: the device
- * @req: the group and the member; its port is RoCE
- * @ah: address handle attributes of the group; the local GID is given by its index
+/*
+ * Join a group over RoCE. Sleeps; takes and releases RTNL, no other lock held. @ah is set to the
+ * attributes of the group; its local GID is given by its index.
  *
- * Context: Process context. Sleeps. Takes and releases RTNL; no other lock held.
- * Return: the membership, for rca_group_leave(); ERR_PTR(): -EINVAL: not the
- * address of a group, or the MTU is too small; -ENODEV: the network device is
- * gone, or has no IP stack of this family; -ENOMEM.
+ * Return: the membership, for rca_group_leave(); ERR_PTR(): -EINVAL: not the address of a group, or
+ * the MTU is too small; -ENODEV: the network device is gone, or has no IP stack of this family;
+ * -ENOMEM.
  */
 void *rca_group_join(struct ib_device *ibdev, const struct rca_tp_join *req,
 		     struct rdma_ah_attr *ah)
@@ -338,23 +322,12 @@ struct rca_group_ib {
 	void *member;
 };
 
-static bool sa_assigned(const struct in6_addr *addr)
-{
-	return (be32_to_cpu(addr->s6_addr32[0]) & SA_ASSIGNED_MASK) == SA_ASSIGNED;
-}
-
-/**
- * rca_group_ib_mgid() - derive the MGID of a group over InfiniBand
- * @group: address of the group; a wildcard: the subnet administrator assigns an MGID
- * @subnet: MGID of the broadcast group of the IPoIB subnet, which has scope and partition
- * @cm_signature: make the MGID differ from that of the group of IPoIB itself
- * @mgid: the MGID
- *
- * An AF_IB address is the MGID, and so is an IPv6 address in the range that subnet
- * administrators assign. Other addresses are mapped as IPoIB does.
- *
- * Context: Any context. Pure.
- * Return: 0, or -EINVAL: not the address of a group.
+/*
+ * Derive the MGID of a group over InfiniBand. An AF_IB address is the MGID, and so is an IPv6
+ * address in the range that subnet administrators assign. Other addresses are mapped as IPoIB does,
+ * with scope and partition of @subnet, the broadcast group of the IPoIB subnet; with @cm_signature
+ * the MGID differs from that of the group of IPoIB itself. For a wildcard it is 0: the subnet
+ * administrator assigns one. -EINVAL: not the address of a group.
  */
 RCA_VISIBLE_IF_KUNIT
 int rca_group_ib_mgid(const union rca_addr *group, const union ib_gid *subnet, bool cm_signature,
@@ -371,7 +344,8 @@ int rca_group_ib_mgid(const union rca_addr *group, const union ib_gid *subnet, b
 		memcpy(mgid->raw, &group->ib.sib_addr, sizeof(mgid->raw));
 		return 0;
 	}
-	if (group->sa.sa_family == AF_INET6 && sa_assigned(&group->in6.sin6_addr)) {
+	if (group->sa.sa_family == AF_INET6 &&
+	    (be32_to_cpu(group->in6.sin6_addr.s6_addr32[0]) & SA_ASSIGNED_MASK) == SA_ASSIGNED) {
 		memcpy(mgid->raw, &group->in6.sin6_addr, sizeof(mgid->raw));
 		return 0;
 	}
@@ -386,14 +360,9 @@ int rca_group_ib_mgid(const union rca_addr *group, const union ib_gid *subnet, b
 	return 0;
 }
 
-/**
- * rca_group_ib_mask() - components of a member record that a join specifies
- * @ps: port space of the member
- *
- * Members of an IPoIB group have to agree on rate, MTU and hop limit, too.
- *
- * Context: Any context. Pure.
- * Return: the component mask.
+/*
+ * The components of a member record that a join specifies. Members of an IPoIB group have to agree
+ * on rate, MTU and hop limit, too.
  */
 RCA_VISIBLE_IF_KUNIT ib_sa_comp_mask rca_group_ib_mask(u16 ps)
 {
@@ -449,21 +418,13 @@ static int ib_group_joined(int status, struct ib_sa_multicast *mc)
 	return 0;	/* rca_group_ib_leave() frees @mc */
 }
 
-/**
- * rca_group_ib_join() - join a group over InfiniBand
- * @ibdev: the device
- * @req: the group and the member; its port is InfiniBand
- * @done: called once when the join has ended, possibly before this returns, and
- *        once more when the group is lost; not after rca_group_ib_leave()
- * @member: argument of @done
+/*
+ * Join a group over InfiniBand. Beside its address, a new group has the parameters of the broadcast
+ * group of the IPoIB subnet. Sleeps. @done is called once when the join has ended, possibly before
+ * this returns, and once more when the group is lost; not after rca_group_ib_leave().
  *
- * Beside its address, a new group has the parameters of the broadcast group of the
- * IPoIB subnet.
- *
- * Context: Process context. Sleeps.
- * Return: the membership; ERR_PTR(): -EINVAL: not the address of a group;
- * -EADDRNOTAVAIL: no network device is a member of the broadcast group;
- * -ENODEV; -ENOMEM.
+ * Return: the membership; ERR_PTR(): -EINVAL: not the address of a group; -EADDRNOTAVAIL: no
+ * network device is a member of the broadcast group; -ENODEV; -ENOMEM.
  */
 struct rca_group_ib *rca_group_ib_join(struct ib_device *ibdev, const struct rca_tp_join *req,
 				       rca_group_ib_done done, void *member)

@@ -22,18 +22,11 @@ static bool may_use(const struct ib_device *ibdev, const struct rdma_restrack_en
 	       rdma_dev_has_raw_cap(ibdev);
 }
 
-/**
- * rca_qp_owner_check() - check that the caller may have peers connect to a QP
- * @ibdev: the device
- * @qp_num: number of the QP
- *
- * A QP that ib_core knows must belong to the user of the caller, unless the caller
- * has CAP_NET_RAW. The management QPs 0 and 1, which ports of iWARP do not have, belong to the
- * kernel. A number that ib_core does not know is accepted, because some drivers create QPs without
- * ib_core.
- *
- * Context: Process context, with the credentials of the caller.
- * Return: 0 or -EPERM.
+/*
+ * May the caller have peers connect to a QP? 0 or -EPERM. A QP that ib_core knows must belong to
+ * the user of the caller, unless the caller has CAP_NET_RAW. The management QPs 0 and 1, which
+ * ports of iWARP do not have, belong to the kernel. A number that ib_core does not know is
+ * accepted, because some drivers create QPs without ib_core.
  */
 int rca_qp_owner_check(struct ib_device *ibdev, u32 qp_num)
 {
@@ -51,16 +44,10 @@ int rca_qp_owner_check(struct ib_device *ibdev, u32 qp_num)
 	return ok ? 0 : -EPERM;
 }
 
-/**
- * rca_qp_owner_hold_iw() - check as rca_qp_owner_check(), and keep the number of the QP in use
- * @ibdev: an iWARP device
- * @qp_num: number of the QP
- *
- * Over iWARP the driver looks the QP up by its number. Until rca_qp_owner_release_iw() it finds no
- * other QP than the one that was checked.
- *
- * Context: Process context, with the credentials of the caller. May sleep.
- * Return: the QP; NULL: ib_core does not know it; ERR_PTR(-EPERM).
+/*
+ * Check as rca_qp_owner_check(), and keep the number of the QP in use: over iWARP the driver looks
+ * the QP up by its number. Until rca_qp_owner_release_iw() it finds no other QP than the one that
+ * was checked. NULL: ib_core does not know it. May sleep.
  */
 struct ib_qp *rca_qp_owner_hold_iw(struct ib_device *ibdev, u32 qp_num)
 {

@@ -57,23 +57,6 @@ static const char * const trunk_names[RCA_TRUNK_STATS] = {
 	[RCA_STAT_HELLO_RECEIVED] = "hello-received",
 };
 
-/* A span that ends otherwise measures a timeout, not the speed of a peer or fabric. */
-static bool is_answer(enum rca_span span, enum rca_input input)
-{
-	static_assert(RCA_IN_COUNT <= 64);
-	static const u64 answers[RCA_SPANS] = {
-		[RCA_SPAN_ADDR] = BIT_ULL(RCA_IN_ADDR_OK),
-		[RCA_SPAN_ROUTE] = BIT_ULL(RCA_IN_ROUTE_OK),
-		[RCA_SPAN_CONNECT] = BIT_ULL(RCA_IN_REP) | BIT_ULL(RCA_IN_UP),
-		[RCA_SPAN_ACCEPT] = BIT_ULL(RCA_IN_RTU) | BIT_ULL(RCA_IN_UP),
-		[RCA_SPAN_LOOKUP] = BIT_ULL(RCA_IN_REP),
-		/* A peer that disconnects at the same time answers with its own DREQ. */
-		[RCA_SPAN_DISCONNECT] = BIT_ULL(RCA_IN_DREP) | BIT_ULL(RCA_IN_DREQ),
-	};
-
-	return answers[span] & BIT_ULL(input);
-}
-
 /* The span that is measured in a state, or RCA_SPAN_NONE. */
 enum rca_span rca_stats_span(enum rca_state state)
 {
@@ -89,10 +72,21 @@ const char *rca_stats_span_name(enum rca_span span)
 static noinline void change_span(struct rca_stats __percpu *stats, enum rca_span was,
 				 enum rca_input input, ktime_t *since)
 {
+	static_assert(RCA_IN_COUNT <= 64);
+	static const u64 answers[RCA_SPANS] = {
+		[RCA_SPAN_ADDR] = BIT_ULL(RCA_IN_ADDR_OK),
+		[RCA_SPAN_ROUTE] = BIT_ULL(RCA_IN_ROUTE_OK),
+		[RCA_SPAN_CONNECT] = BIT_ULL(RCA_IN_REP) | BIT_ULL(RCA_IN_UP),
+		[RCA_SPAN_ACCEPT] = BIT_ULL(RCA_IN_RTU) | BIT_ULL(RCA_IN_UP),
+		[RCA_SPAN_LOOKUP] = BIT_ULL(RCA_IN_REP),
+		/* A peer that disconnects at the same time answers with its own DREQ. */
+		[RCA_SPAN_DISCONNECT] = BIT_ULL(RCA_IN_DREP) | BIT_ULL(RCA_IN_DREQ),
+	};
 	ktime_t now = ktime_get();
 	u64 us;
 
-	if (was != RCA_SPAN_NONE && is_answer(was, input)) {
+	/* A span that ends otherwise measures a timeout, not the speed of a peer or fabric. */
+	if (was != RCA_SPAN_NONE && answers[was] & BIT_ULL(input)) {
 		us = max_t(s64, ktime_us_delta(now, *since), 0);
 		this_cpu_inc(stats->took[was][min_t(unsigned int, fls64(us), RCA_BUCKETS - 1)]);
 		this_cpu_add(stats->us[was], us);
@@ -334,15 +328,9 @@ static enum ib_gid_type initial_gid_type(struct ib_device *ibdev, u32 port)
 	return port_supports(ibdev, port, type) ? type : other;
 }
 
-/**
- * rca_port_sysfs_create() - create the settings of a new device
- * @ibdev: the device
- *
- * The initial values are those of the module parameters. If files cannot be created, the
- * settings exist but cannot be changed.
- *
- * Context: Process context. Sleeps.
- * Return: the settings, for rca_port_sysfs_destroy(); NULL: no memory.
+/*
+ * Create the settings of a new device, with the values of the module parameters. If files cannot be
+ * created, the settings exist but cannot be changed. NULL: no memory.
  */
 struct rca_port_sysfs *rca_port_sysfs_create(struct ib_device *ibdev)
 {
@@ -367,11 +355,9 @@ struct rca_port_sysfs *rca_port_sysfs_create(struct ib_device *ibdev)
 	return conf;
 }
 
-/**
- * rca_port_sysfs_destroy() - remove the settings of a device
- * @conf: the settings, or NULL; no ids use them any more
- *
- * Context: Process context. Sleeps: waits for readers and writers of the files.
+/*
+ * Remove the settings of a device, which no id uses any more; @conf may be NULL. Sleeps: waits for
+ * readers and writers of the files.
  */
 void rca_port_sysfs_destroy(struct rca_port_sysfs *conf)
 {

@@ -257,7 +257,7 @@ struct rca_tp_join {
 };
 
 /**
- * struct rca_tp_upcalls - callbacks of a transport
+ * struct rca_tp_upcalls - what transports and devices call in the layers above
  * @event: event of the lower cm_id of @owner. Process context; must not destroy
  *         the lower cm_id. May run before the call that caused it returns. Returns
  *         what the transport must do (enum rca_action): RCA_ACT_DREP.
@@ -272,13 +272,24 @@ struct rca_tp_join {
  *          Called once more, with an error, when a joined group is lost.
  * @request_for: as @request, for a service ID of a device; -EADDRNOTAVAIL: there is no
  *               demux for it. It may still run when unlisten() has returned.
+ * @device_removed: the device is being removed, and takes no new ids; no id uses it when this
+ *                  returns. Process context.
+ * @devices_changed: a device may be listened on from now on, or its GIDs have changed (@net is
+ *                   NULL), or a network device has appeared in a namespace or left it: so
+ *                   rca_device_serves_netns() may change. Called with locks of ib_core or RTNL
+ *                   held, possibly before rca_devices_init() returns; must not sleep.
  */
 struct rca_tp_upcalls {
 	u8 (*event)(void *owner, void *lower, const struct rca_tp_event *event);
 	int (*request)(void *demux, void *lower, const struct rca_tp_request *req);
 	void (*joined)(void *member, int status, const struct ib_uverbs_ah_attr *ah, u32 qkey);
 	int (*request_for)(struct rca_device *dev, void *lower, const struct rca_tp_request *req);
+	void (*device_removed)(struct rca_device *dev);
+	void (*devices_changed)(struct net *net);
 };
+
+/* Set before any use of a transport, and before rca_devices_init(). */
+extern const struct rca_tp_upcalls *rca_tp_upcalls;
 
 /**
  * struct rca_tp_numbers - numbers by which messages on the wire name a connection; 0: none
@@ -529,24 +540,7 @@ struct rca_device {
 	struct rca_stats __percpu **stats;
 };
 
-/**
- * struct rca_devices_ops - callbacks into the layers above
- * @removed: the device is being removed, and takes no new ids. No layer may use @dev
- *           after this returns. Process context.
- * @port_changed: the state (@state), the GIDs or the partitions of a port have changed, or the
- *                device has failed (@port is 0). Process context, not after @removed was called.
- * @changed: a device may be listened on from now on, or its GIDs have changed (@net is NULL),
- *           or a network device has appeared in a namespace or left it: so
- *           rca_device_serves_netns() may change. Called with locks of ib_core or RTNL held,
- *           possibly before rca_devices_init() returns; must not sleep.
- */
-struct rca_devices_ops {
-	void (*removed)(struct rca_device *dev);
-	void (*port_changed)(struct rca_device *dev, u32 port, bool state);
-	void (*changed)(struct net *net);
-};
-
-int rca_devices_init(const struct rca_devices_ops *ops);
+int rca_devices_init(void);
 void rca_devices_exit(void);
 struct rca_device *rca_device_get(struct rca_device *dev);
 void rca_device_put(struct rca_device *dev);
@@ -674,13 +668,9 @@ int rca_qp_owner_check_qkey(const struct ib_device *ibdev, u32 qkey);
 
 extern const struct rca_tp_ops rca_tp_ib;
 
-void rca_tp_ib_init(const struct rca_tp_upcalls *upcalls);
-
 /* The transport over iw_cm: iWARP, whose connections are TCP connections. */
 
 extern const struct rca_tp_ops rca_tp_iw;
-
-void rca_tp_iw_init(const struct rca_tp_upcalls *upcalls);
 
 /* Lower cm_ids over iw_cm: lifetime, and connects, which may block. */
 
@@ -781,7 +771,8 @@ struct rca_trunk_peer {
  * @heard: private data of an RTU were received: are they of this module? Must not sleep
  * @requested: a request of a peer was delivered. Must not sleep; @dev is not removed meanwhile
  * @device_removed: no id uses the device any more: put all references to it, now or soon. Sleeps
- * @port_changed: as &rca_devices_ops.port_changed
+ * @port_changed: the state (@state), the GIDs or the partitions of a port have changed, or the
+ *                device has failed (@port is 0). Not after @device_removed was called
  * @peers_walk: start a walk over the peers; rhashtable_walk_exit() ends it. The caller has a
  *              reference of the module until then
  * @peers_next: the next peer of a walk; false at the end
@@ -811,7 +802,6 @@ static inline bool rca_trunks_used(void)
 
 void rca_peer_key(struct rca_peer_key *key, u32 device, u32 port_num,
 		  const struct ib_gid_attr *sgid_attr, const void *dgid, u16 pkey);
-void rca_trunks_init(const struct rca_tp_upcalls *upcalls);
 const struct rca_tp_upcalls *rca_trunks_upcalls(void);
 void rca_trunks_register(const struct rca_trunk_ops *ops);
 void rca_trunks_unregister(void);

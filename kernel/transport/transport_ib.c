@@ -17,7 +17,8 @@
 #include "lib/compat.h"
 #include "lib/timing.h"
 
-static const struct rca_tp_upcalls *callbacks;
+/* All transports use it. */
+const struct rca_tp_upcalls *rca_tp_upcalls;
 
 static void get_rep(struct rca_tp_event *out, const struct ib_cm_event *event)
 {
@@ -118,7 +119,7 @@ static int ib_conn_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *eve
 
 	if (!get_event(&out, event))
 		return 0;
-	action = callbacks->event(cm_id->context, cm_id, &out);
+	action = rca_tp_upcalls->event(cm_id->context, cm_id, &out);
 	/* Answer the peer at once: it does not have to wait for the application. */
 	if (action & RCA_ACT_DREP)
 		ib_send_cm_drep(cm_id, NULL, 0);
@@ -156,7 +157,7 @@ static int handle_req(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 	req.conn.private_data = event->private_data;
 	req.conn.private_data_len = IB_CM_REQ_PRIVATE_DATA_SIZE;
 
-	ret = callbacks->request(cm_id->context, cm_id, &req);
+	ret = rca_tp_upcalls->request(cm_id->context, cm_id, &req);
 	if (!ret)
 		rca_send_mra(cm_id, true, rca_timing_mra_request());
 	return ret;
@@ -183,7 +184,7 @@ static int handle_sidr_req(struct ib_cm_id *cm_id, const struct ib_cm_event *eve
 		},
 	};
 
-	return callbacks->request(cm_id->context, cm_id, &req);
+	return rca_tp_upcalls->request(cm_id->context, cm_id, &req);
 }
 
 /* ib_cm callback of a listening cm_id; a non-zero return makes ib_cm destroy the new cm_id. */
@@ -412,7 +413,7 @@ static void group_joined(void *data, int status, struct rdma_ah_attr *ah, u32 qk
 
 	if (!status)
 		ib_copy_ah_attr_to_user(member->ibdev, &user_ah, ah);
-	callbacks->joined(member->owner, status, &user_ah, qkey);
+	rca_tp_upcalls->joined(member->owner, status, &user_ah, qkey);
 }
 
 static void *ib_join(struct ib_device *ibdev, const struct rca_tp_join *req, void *owner)
@@ -477,9 +478,3 @@ const struct rca_tp_ops rca_tp_ib = {
 	.leave = ib_leave,
 	.reject_msg = ibcm_reject_msg,
 };
-
-/* Sets the callbacks of the transport, before any other use. */
-void rca_tp_ib_init(const struct rca_tp_upcalls *upcalls)
-{
-	callbacks = upcalls;
-}

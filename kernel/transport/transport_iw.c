@@ -45,7 +45,7 @@
  * @work: connects in the background
  * @done: the connect has returned, or will not be tried
  * @ret: its result, valid after @done
- * @background: @work connects; else rca_iw_finish() does (set once, by the owner)
+ * @background: @work connects; else iw_finish() does (set once, by the owner)
  * @lock: protects @task and @given_up
  * @task: the task that is inside iw_cm_connect() (lock: @lock)
  * @given_up: the lower cm_id is destroyed (lock: @lock)
@@ -91,20 +91,17 @@ void rca_iw_connect_exit(void)
 	destroy_workqueue(iw_destroy_wq);
 }
 
-/**
- * rca_iw_lower_alloc() - allocate a lower cm_id, without the cm_id of iw_cm
- * @dev: the device, which stays until the lower cm_id is freed
- * @owner: argument of the callbacks; NULL: no callbacks yet
- * @gfp: allocation flags
+/*
+ * Allocate a lower cm_id, without the cm_id of iw_cm; @owner NULL: no callbacks yet. The device
+ * stays until it is freed.
  *
- * Context: Process context. May sleep as @gfp allows.
- * Return: the lower cm_id, ERR_PTR(-ENOMEM), or ERR_PTR(-ENODEV): the device is being removed.
+ * Return: the lower cm_id; ERR_PTR(): -ENOMEM; -ENODEV: the device is being removed.
  */
-static struct iw_lower *rca_iw_lower_alloc(struct ib_device *dev, void *owner, gfp_t gfp)
+static struct iw_lower *lower_alloc(struct ib_device *dev, void *owner, gfp_t gfp)
 {
 	struct iw_lower *lower;
 
-	if (!ib_device_try_get(dev))	/* put in rca_iw_lower_free() */
+	if (!ib_device_try_get(dev))	/* put in lower_free() */
 		return ERR_PTR(-ENODEV);
 	lower = kzalloc(sizeof(*lower), gfp);
 	if (!lower) {
@@ -120,7 +117,7 @@ static struct iw_lower *rca_iw_lower_alloc(struct ib_device *dev, void *owner, g
 }
 
 /* Frees a lower cm_id that has no other users, but not the cm_id of iw_cm. */
-static void rca_iw_lower_free(struct iw_lower *lower)
+static void lower_free(struct iw_lower *lower)
 {
 	struct iw_attempt *attempt = lower->attempt;
 
@@ -136,7 +133,7 @@ static void rca_iw_lower_free(struct iw_lower *lower)
 static void lower_put(struct iw_lower *lower)
 {
 	if (refcount_dec_and_test(&lower->ref))
-		rca_iw_lower_free(lower);
+		lower_free(lower);
 }
 
 /*
@@ -158,21 +155,28 @@ static int connect_own_qp(struct iw_lower *lower, struct iw_cm_conn_param *param
 	return ret;
 }
 
-/* Returns false if the lower cm_id was destroyed. */
-static bool enter_connect(struct iw_attempt *attempt)
+/* Connect in the network namespace of the id, with the credentials of the program. */
+static int connect_attempt(struct iw_attempt *attempt)
 {
+	const struct cred *old_cred;
+	struct rca_netns visit;
 	bool given_up;
+	int ret;
 
 	spin_lock(&attempt->lock);
 	given_up = attempt->given_up;
 	if (!given_up)
 		attempt->task = current;
 	spin_unlock(&attempt->lock);
-	return !given_up;
-}
+	if (given_up)
+		return -ECONNABORTED;
 
-static int leave_connect(struct iw_attempt *attempt, int ret)
-{
+	old_cred = override_creds(attempt->cred);
+	rca_netns_enter(&visit, attempt->net);
+	ret = connect_own_qp(attempt->lower, &attempt->param);
+	rca_netns_leave(&visit);
+	revert_creds(old_cred);
+
 	spin_lock(&attempt->lock);
 	attempt->task = NULL;
 	if (ret && attempt->given_up)
@@ -182,30 +186,6 @@ static int leave_connect(struct iw_attempt *attempt, int ret)
 	if (current->flags & PF_KTHREAD)
 		clear_notify_signal();
 	return ret == -EINTR ? -ERESTARTSYS : ret;
-}
-
-/* Make connect_attempt() return soon. */
-static void interrupt_connect(struct task_struct *task)
-{
-	/* As set_notify_signal(), for a task that is inside the kernel. */
-	if (!test_and_set_tsk_thread_flag(task, TIF_NOTIFY_SIGNAL))
-		wake_up_process(task);
-}
-
-static int connect_attempt(struct iw_attempt *attempt)
-{
-	const struct cred *old_cred;
-	struct rca_netns visit;
-	int ret;
-
-	if (!enter_connect(attempt))
-		return -ECONNABORTED;
-	old_cred = override_creds(attempt->cred);
-	rca_netns_enter(&visit, attempt->net);
-	ret = connect_own_qp(attempt->lower, &attempt->param);
-	rca_netns_leave(&visit);
-	revert_creds(old_cred);
-	return leave_connect(attempt, ret);
 }
 
 /* The work item that this queues may put a reference of the lower cm_id. */
@@ -222,7 +202,7 @@ static void connect_work(struct work_struct *work)
 	struct iw_attempt *attempt = container_of(work, struct iw_attempt, work);
 
 	complete_attempt(attempt, connect_attempt(attempt));
-	lower_put(attempt->lower);	/* got in rca_iw_when_finished() */
+	lower_put(attempt->lower);	/* got in iw_when_finished() */
 }
 
 /* Aborts a connect that has not reached the peer yet. Does not wait. */
@@ -230,28 +210,33 @@ static void abort_attempt(struct iw_attempt *attempt)
 {
 	spin_lock(&attempt->lock);
 	attempt->given_up = true;
-	if (attempt->task)
-		interrupt_connect(attempt->task);
+	/* connect_attempt() returns soon. As set_notify_signal(), for a task inside the kernel. */
+	if (attempt->task && !test_and_set_tsk_thread_flag(attempt->task, TIF_NOTIFY_SIGNAL))
+		wake_up_process(attempt->task);
 	spin_unlock(&attempt->lock);
 	if (cancel_work(&attempt->work)) {
 		complete_attempt(attempt, -ECONNABORTED);
-		lower_put(attempt->lower);	/* got in rca_iw_when_finished() */
+		lower_put(attempt->lower);	/* got in iw_when_finished() */
 	}
 }
 
-/**
- * rca_iw_connect() - prepare a connect
- * @lower: the lower cm_id, whose cm_id of iw_cm has the addresses
- * @conn: our parameters
- * @net: network namespace of the id
- *
- * Context: Process context. Sleeps.
- * Return: -EINPROGRESS: rca_iw_finish() must be called; -EINVAL: not the first connect; -ENOMEM.
- */
-static int rca_iw_connect(struct iw_lower *lower, const struct rca_tp_conn *conn, struct net *net)
+/* Fill in an address for iw_cm. */
+static void put_addr(struct sockaddr_storage *out, const union rca_addr *in)
 {
+	memcpy(out, in, in->sa.sa_family == AF_INET ? sizeof(in->in) : sizeof(in->in6));
+}
+
+/* Prepares a connect, which finish() or a worker makes. -EINVAL: not the first one. */
+static int iw_connect(void *_lower, const struct rca_tp_req *req)
+{
+	const struct rca_tp_conn *conn = &req->conn;
+	struct iw_lower *lower = _lower;
 	struct iw_attempt *attempt;
 
+	put_addr(&lower->cm_id->local_addr, req->local);
+	put_addr(&lower->cm_id->remote_addr, req->dst);
+	lower->cm_id->tos = req->tos;
+	lower->cm_id->tos_set = req->tos;
 	if (lower->attempt)
 		return -EINVAL;
 	attempt = kzalloc(sizeof(*attempt), GFP_KERNEL_ACCOUNT);
@@ -261,9 +246,9 @@ static int rca_iw_connect(struct iw_lower *lower, const struct rca_tp_conn *conn
 	INIT_WORK(&attempt->work, connect_work);
 	init_completion(&attempt->done);
 	spin_lock_init(&attempt->lock);
-	attempt->net = get_net(net);		/* put in rca_iw_lower_free() */
+	attempt->net = get_net(req->net);	/* put in lower_free() */
 	/* get_cred() writes a 0 over a 0, which other tasks may do at the same time. */
-	attempt->cred = data_race(get_current_cred());	/* put in rca_iw_lower_free() */
+	attempt->cred = data_race(get_current_cred());	/* put in lower_free() */
 	if (conn->private_data_len)
 		memcpy(attempt->data, conn->private_data, conn->private_data_len);
 	attempt->param.private_data = attempt->data;
@@ -272,19 +257,18 @@ static int rca_iw_connect(struct iw_lower *lower, const struct rca_tp_conn *conn
 	attempt->param.ird = conn->responder_resources;
 	attempt->param.qpn = conn->qp_num;
 	lower->attempt = attempt;
-	refcount_inc(&lower->ref);	/* put in rca_iw_finish() */
+	refcount_inc(&lower->ref);	/* put in iw_finish() */
 	return -EINPROGRESS;
 }
 
-/**
- * rca_iw_finish() - connect, or wait for the worker that connects
- * @_lower: the lower cm_id; may have been destroyed meanwhile, and is not valid afterwards
+/*
+ * Connect, or wait for the worker that connects. The lower cm_id may have been destroyed meanwhile,
+ * and is not valid afterwards.
  *
- * Context: Process context. Sleeps; a signal interrupts it.
- * Return: 0: an event follows; -ERESTARTSYS: interrupted; -ECONNABORTED: the lower
- * cm_id was destroyed; -EPERM: the QP is another user's; or the errno of iw_cm_connect().
+ * Return: 0: an event follows; -ERESTARTSYS: interrupted; -ECONNABORTED: the lower cm_id was
+ * destroyed; -EPERM: the QP is another user's; or the errno of iw_cm_connect().
  */
-static int rca_iw_finish(void *_lower)
+static int iw_finish(void *_lower)
 {
 	struct iw_lower *lower = _lower;
 	struct iw_attempt *attempt = lower->attempt;
@@ -295,21 +279,16 @@ static int rca_iw_finish(void *_lower)
 	else
 		complete_attempt(attempt, connect_attempt(attempt));
 	ret = attempt->ret;
-	lower_put(lower);	/* got in rca_iw_connect() */
+	lower_put(lower);	/* got in iw_connect() */
 	return ret;
 }
 
-/**
- * rca_iw_when_finished() - connect in the background, and queue a work item afterwards
- * @_lower: the lower cm_id, which still has its owner; rca_iw_finish() is to be called later
- * @slow_wq: the workqueue to connect on
- * @wq: the workqueue of @work
- * @work: the work item
- *
- * Context: Process context.
+/*
+ * Connect in the background, on @slow_wq, and queue @work on @wq afterwards. The lower cm_id still
+ * has its owner, and iw_finish() is called later.
  */
-static void rca_iw_when_finished(void *_lower, struct workqueue_struct *slow_wq,
-				 struct workqueue_struct *wq, struct work_struct *work)
+static void iw_when_finished(void *_lower, struct workqueue_struct *slow_wq,
+			     struct workqueue_struct *wq, struct work_struct *work)
 {
 	struct iw_lower *lower = _lower;
 	struct iw_attempt *attempt = lower->attempt;
@@ -336,30 +315,8 @@ static void destroy_work(struct work_struct *work)
 	destroy_now(lower);
 }
 
-/**
- * rca_iw_lower_destroy() - destroy a lower cm_id that has no owner any more
- * @lower: the lower cm_id
- *
- * The destroy is done in the background if it would have to wait for the peer.
- *
- * Context: Process context. Sleeps; not in a callback.
- */
-static void rca_iw_lower_destroy(struct iw_lower *lower)
-{
-	struct iw_attempt *attempt = lower->attempt;
-
-	if (attempt)
-		abort_attempt(attempt);
-	if ((attempt && !completion_done(&attempt->done)) || READ_ONCE(lower->pending))
-		queue_work(iw_destroy_wq, &lower->destroy_work);
-	else
-		destroy_now(lower);
-}
-
 /* In the callback of a request, as over ib_cm: see RCA_GFP_CALLBACK. */
 #define GFP_REQUEST (GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
-
-static const struct rca_tp_upcalls *callbacks;
 
 /* The stock rdma_cm reports these two errnos as a reject. */
 static enum rca_input reply_input(int status)
@@ -430,7 +387,7 @@ static int iw_conn_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 	spin_unlock(&lower->lock);
 	if (!owner)
 		return 0;
-	callbacks->event(owner, lower, &out);
+	rca_tp_upcalls->event(owner, lower, &out);
 	spin_lock(&lower->lock);
 	lower->callbacks--;
 	wake_up_var(&lower->callbacks);
@@ -478,7 +435,7 @@ static int iw_listen_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 		return -EINVAL;
 	if (!get_addr(&local, &event->local_addr) || !get_addr(&peer, &event->remote_addr))
 		return -EAFNOSUPPORT;
-	lower = rca_iw_lower_alloc(cm_id->device, NULL, GFP_REQUEST);
+	lower = lower_alloc(cm_id->device, NULL, GFP_REQUEST);
 	if (IS_ERR(lower))
 		return PTR_ERR(lower);
 	lower->cm_id = cm_id;
@@ -487,24 +444,24 @@ static int iw_listen_handler(struct iw_cm_id *cm_id, struct iw_cm_event *event)
 	req.local = &local;
 	req.peer = &peer;
 	get_conn(&req.conn, event);
-	ret = callbacks->request(demux, lower, &req);
+	ret = rca_tp_upcalls->request(demux, lower, &req);
 	if (ret) {
 		cm_id->context = demux;
-		rca_iw_lower_free(lower);
+		lower_free(lower);
 	}
 	return ret;
 }
 
 static void *iw_create(struct ib_device *dev, void *owner)
 {
-	struct iw_lower *lower = rca_iw_lower_alloc(dev, owner, GFP_KERNEL_ACCOUNT);
+	struct iw_lower *lower = lower_alloc(dev, owner, GFP_KERNEL_ACCOUNT);
 	struct iw_cm_id *cm_id;
 
 	if (IS_ERR(lower))
 		return lower;
 	cm_id = iw_create_cm_id(dev, iw_conn_handler, lower);
 	if (IS_ERR(cm_id)) {
-		rca_iw_lower_free(lower);
+		lower_free(lower);
 		return cm_id;
 	}
 	lower->cm_id = cm_id;
@@ -524,12 +481,20 @@ static bool has_callbacks(struct iw_lower *lower)
 static void iw_destroy(void *_lower)
 {
 	struct iw_lower *lower = _lower;
+	struct iw_attempt *attempt;
 
 	spin_lock(&lower->lock);
 	lower->owner = NULL;
 	spin_unlock(&lower->lock);
 	wait_var_event(&lower->callbacks, !has_callbacks(lower));
-	rca_iw_lower_destroy(lower);
+	attempt = lower->attempt;
+	if (attempt)
+		abort_attempt(attempt);
+	/* In the background if it would have to wait for the peer. */
+	if ((attempt && !completion_done(&attempt->done)) || READ_ONCE(lower->pending))
+		queue_work(iw_destroy_wq, &lower->destroy_work);
+	else
+		destroy_now(lower);
 }
 
 /* Called with the state lock of the listener held. iw_cm reports no event before accept. */
@@ -540,12 +505,6 @@ static void iw_set_owner(void *_lower, void *owner)
 	spin_lock(&lower->lock);
 	lower->owner = owner;
 	spin_unlock(&lower->lock);
-}
-
-/* Fill in an address for iw_cm. */
-static void put_addr(struct sockaddr_storage *out, const union rca_addr *in)
-{
-	memcpy(out, in, in->sa.sa_family == AF_INET ? sizeof(in->in) : sizeof(in->in6));
 }
 
 static void *iw_listen(struct ib_device *dev, const struct rca_tp_listen *req, void *demux)
@@ -577,17 +536,6 @@ static void *iw_listen(struct ib_device *dev, const struct rca_tp_listen *req, v
 static void iw_unlisten(void *listen)
 {
 	iw_destroy_cm_id(listen);
-}
-
-static int iw_connect(void *_lower, const struct rca_tp_req *req)
-{
-	struct iw_lower *lower = _lower;
-
-	put_addr(&lower->cm_id->local_addr, req->local);
-	put_addr(&lower->cm_id->remote_addr, req->dst);
-	lower->cm_id->tos = req->tos;
-	lower->cm_id->tos_set = req->tos;
-	return rca_iw_connect(lower, &req->conn, req->net);
 }
 
 static int iw_reply(void *_lower, const struct rca_tp_conn *conn)
@@ -675,8 +623,8 @@ const struct rca_tp_ops rca_tp_iw = {
 	.listen = iw_listen,
 	.unlisten = iw_unlisten,
 	.connect = iw_connect,
-	.finish = rca_iw_finish,
-	.when_finished = rca_iw_when_finished,
+	.finish = iw_finish,
+	.when_finished = iw_when_finished,
 	.reply = iw_reply,
 	.send_rtu = iw_send_rtu,
 	.reject = iw_reject,
@@ -689,9 +637,3 @@ const struct rca_tp_ops rca_tp_iw = {
 	.join = iw_join,
 	.leave = iw_leave,
 };
-
-/* Sets the callbacks of the transport, before any other use. */
-void rca_tp_iw_init(const struct rca_tp_upcalls *upcalls)
-{
-	callbacks = upcalls;
-}

@@ -24,18 +24,10 @@ const struct rca_trunk_ops __rcu *rca_trunk_ops;
 
 DEFINE_STATIC_SRCU(trunk_srcu);
 
-static const struct rca_tp_upcalls *upcalls;
-
-/* Module init: sets what rca_trunks_upcalls() returns. */
-void rca_trunks_init(const struct rca_tp_upcalls *callbacks)
-{
-	upcalls = callbacks;
-}
-
-/* Returns the callbacks of the transport over trunks. Any context. */
+/* What the transport over trunks calls back. Any context. */
 const struct rca_tp_upcalls *rca_trunks_upcalls(void)
 {
-	return upcalls;
+	return rca_tp_upcalls;
 }
 RCA_EXPORT(rca_trunks_upcalls);
 
