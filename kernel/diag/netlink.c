@@ -188,14 +188,7 @@ static bool __init joined_too_early(void)
 	return has_listeners(&init_net);
 }
 
-/**
- * rca_netlink_init() - register the family
- *
- * Dumps are refused until rca_nl_allow_dumps().
- *
- * Context: Process context. Module init. Sleeps.
- * Return: 0 or a negative errno.
- */
+/* Module init: register the family. Dumps are refused until rca_nl_allow_dumps(). */
 int __init rca_netlink_init(void)
 {
 	int ret, tries;
@@ -215,11 +208,7 @@ int __init rca_netlink_init(void)
 	return genl_register_family(&family);
 }
 
-/**
- * rca_netlink_exit() - unregister the family
- *
- * Context: Process context. Module exit. Sleeps.
- */
+/* Module exit. Sleeps. */
 void rca_netlink_exit(void)
 {
 	rca_monitor_set(NULL);

@@ -33,13 +33,7 @@
  */
 static bool dumps_allowed;
 
-/**
- * rca_nl_start() - start() of a dump
- * @cb: state of the dump
- *
- * Context: Process context.
- * Return: 0; -EAGAIN while the module is being loaded.
- */
+/* start() of a dump: -EAGAIN while the module is being loaded. */
 int rca_nl_start(struct netlink_callback *cb)
 {
 	if (READ_ONCE(dumps_allowed))
@@ -54,14 +48,7 @@ void rca_nl_allow_dumps(void)
 	WRITE_ONCE(dumps_allowed, true);
 }
 
-/**
- * rca_nl_dump_start() - begin or continue a dump
- * @skb: message buffer to fill
- * @cb: state of the dump
- *
- * Context: Process context.
- * Return: the dump, with the access rights of its reader.
- */
+/* Begin or continue a dump, with the access rights of its reader. */
 struct rca_nl_dump rca_nl_dump_start(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct sock *sk = NETLINK_CB(cb->skb).sk;
@@ -77,29 +64,16 @@ struct rca_nl_dump rca_nl_dump_start(struct sk_buff *skb, struct netlink_callbac
 	};
 }
 
-/**
- * rca_nl_may_see() - check whether the reader may see objects of a user
- * @dump: the dump
- * @uid: the user
- *
- * Context: Any context.
- * Return: true: the reader may.
- */
+/* May the reader of a dump see objects of a user? */
 bool rca_nl_may_see(const struct rca_nl_dump *dump, kuid_t uid)
 {
 	return dump->all || uid_eq(dump->uid, uid);
 }
 
-/**
- * rca_nl_dump_ctxs() - dump objects of the contexts that the reader may see
- * @skb: message buffer to fill
- * @cb: state of the dump
- * @dump_ctx: puts the messages of a context, from cb->args[RCA_NL_POS] on
- * @arg: for @dump_ctx
+/*
+ * Dump objects of the contexts that the reader may see, in the order in which they were opened.
+ * @dump_ctx puts the messages of a context, from cb->args[RCA_NL_POS] on.
  *
- * Contexts come in the order in which they were opened.
- *
- * Context: Process context. Sleeps.
  * Return: the length of @skb; 0: the dump is complete; or a negative errno.
  */
 static int rca_nl_dump_ctxs(struct sk_buff *skb, struct netlink_callback *cb,
@@ -128,14 +102,7 @@ static int rca_nl_dump_ctxs(struct sk_buff *skb, struct netlink_callback *cb,
 	return ret && !skb->len ? ret : skb->len;
 }
 
-/**
- * rca_nl_msg_begin() - begin a message of a dump
- * @dump: the dump
- * @cmd: command of the message
- *
- * Context: Process context.
- * Return: the message, for rca_nl_msg_end(); NULL: the buffer is full.
- */
+/* Begin a message of a dump. NULL: the buffer is full. */
 void *rca_nl_msg_begin(const struct rca_nl_dump *dump, u8 cmd)
 {
 	struct netlink_callback *cb = dump->cb;
@@ -151,15 +118,7 @@ void *rca_nl_msg_begin(const struct rca_nl_dump *dump, u8 cmd)
 	return (void *)hdr + GENL_HDRLEN;
 }
 
-/**
- * rca_nl_msg_end() - complete a message of a dump, or remove it
- * @dump: the dump
- * @msg: the message
- * @ret: 0, or the errno with which its attributes failed
- *
- * Context: Process context.
- * Return: @ret.
- */
+/* Complete a message, or remove it if its attributes failed with @ret. Returns @ret. */
 int rca_nl_msg_end(const struct rca_nl_dump *dump, void *msg, int ret)
 {
 	if (ret)
@@ -229,14 +188,7 @@ int rca_nl_put_numbers(struct sk_buff *skb, const struct rca_tp_numbers *numbers
 	       put_number(skb, RDMA_CM_ALT_NL_A_NUMBER, numbers->number);
 }
 
-/**
- * rca_nl_device() - get a device that the reader of a dump may see
- * @dump: the dump
- * @serial: number of the device
- *
- * Context: Process context.
- * Return: the device with a reference, or NULL.
- */
+/* Get a device that the reader of a dump may see, or NULL. */
 static struct rca_device *rca_nl_device(const struct rca_nl_dump *dump, u32 serial)
 {
 	struct rca_device *dev = NULL;
@@ -287,14 +239,7 @@ static int put_dev(struct sk_buff *skb, const struct rca_id *id)
 				       &id->sgid_attr->gid) : 0;
 }
 
-/**
- * rca_nl_put_transport() - put what the connection of an id is made over, and why no trunk
- * @skb: message buffer
- * @id: the id
- *
- * Context: Process context. Expects @id->op to be held by the caller.
- * Return: 0; -EMSGSIZE: the buffer is full.
- */
+/* What the connection of an id is made over, and why no trunk. */
 RCA_VISIBLE_IF_KUNIT int rca_nl_put_transport(struct sk_buff *skb, const struct rca_id *id)
 {
 	const char *why;
@@ -412,20 +357,17 @@ struct dump_kind {
 static const struct dump_kind ids = { RDMA_CM_ALT_NL_ID, RCA_KIND_ID, put_id };
 static const struct dump_kind members = { RDMA_CM_ALT_NL_MEMBER, RCA_KIND_MEMBER, put_member };
 
-static bool obj_in_net(struct rca_obj *obj, const struct net *net)
-{
-	struct rca_id *id = obj->type->kind == RCA_KIND_ID ? rca_id_of(obj) : rca_member_id(obj);
-
-	/* For comparison only: a destroyed id may leave its namespace now. */
-	return net_eq(READ_ONCE(id->net), net);
-}
-
 static int dump_obj(const struct rca_nl_dump *dump, const struct dump_kind *kind,
 		    struct rca_obj *obj)
 {
+	struct rca_id *id;
 	void *msg;
 
-	if (obj->type->kind != kind->kind || !obj_in_net(obj, dump->net))
+	if (obj->type->kind != kind->kind)
+		return 0;
+	id = kind->kind == RCA_KIND_ID ? rca_id_of(obj) : rca_member_id(obj);
+	/* For comparison only: a destroyed id may leave its namespace now. */
+	if (!net_eq(READ_ONCE(id->net), dump->net))
 		return 0;
 	msg = rca_nl_msg_begin(dump, kind->cmd);
 	if (!msg)
@@ -623,15 +565,6 @@ static int put_hello(struct sk_buff *skb, const struct rca_trunk_peer *peer)
 	return 0;
 }
 
-static int put_trunk(struct sk_buff *skb, const struct rca_trunk_peer *peer)
-{
-	if (nla_put_string(skb, RDMA_CM_ALT_NL_A_TRUNK, peer->state) ||
-	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_FRAMES_SENT, peer->sent) ||
-	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_FRAMES_RECEIVED, peer->received))
-		return -EMSGSIZE;
-	return 0;
-}
-
 static int put_peer(struct sk_buff *skb, const struct rca_device *dev,
 		    const struct rca_trunk_peer *peer)
 {
@@ -641,8 +574,12 @@ static int put_peer(struct sk_buff *skb, const struct rca_device *dev,
 	    nla_put(skb, RDMA_CM_ALT_NL_A_SGID, sizeof(key->sgid), &key->sgid) ||
 	    nla_put(skb, RDMA_CM_ALT_NL_A_DGID, sizeof(key->dgid), &key->dgid) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_PKEY, key->pkey) ||
-	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_HELLOS, peer->told) ||
-	    (peer->state && put_trunk(skb, peer)))
+	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_HELLOS, peer->told))
+		return -EMSGSIZE;
+	if (peer->state &&
+	    (nla_put_string(skb, RDMA_CM_ALT_NL_A_TRUNK, peer->state) ||
+	     nla_put_u32(skb, RDMA_CM_ALT_NL_A_FRAMES_SENT, peer->sent) ||
+	     nla_put_u32(skb, RDMA_CM_ALT_NL_A_FRAMES_RECEIVED, peer->received)))
 		return -EMSGSIZE;
 	return peer->heard ? put_hello(skb, peer) : 0;
 }

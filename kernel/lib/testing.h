@@ -13,12 +13,15 @@
 #include <linux/types.h>
 #include <rdma/ib_sa.h>
 
+struct net;
 struct rca_bind;
 struct rca_bucket;
 struct rca_event;
 struct rca_id;
+struct rca_monitor_queue;
 struct rca_path_answer;
 struct rca_queue;
+struct rca_report;
 struct rca_service_wanted;
 struct rca_services;
 struct rca_tp_request;
@@ -76,6 +79,8 @@ void rca_link_destroy_cqs(struct rca_trunk_link *link);
 /* What an administrator is told */
 const char *rca_id_reason(const struct rca_id *id, u32 event, int reason);
 int rca_nl_put_transport(struct sk_buff *skb, const struct rca_id *id);
+void rca_monitor_queue_init(struct rca_monitor_queue *queue, struct net *net);
+void rca_monitor_enqueue(struct rca_monitor_queue *queue, const struct rca_report *report);
 void rca_monitor_flush(void);
 
 #else

@@ -117,10 +117,4 @@ void rca_log_report(struct net *net, struct rca_report *report, bool keep);
 bool rca_monitor_ratelimit(struct net *net);
 bool rca_log_next(struct net *net, u64 after, struct rca_report *copy);
 
-/* Shared by failure_log.c and notify.c only. */
-
-void rca_report_free(struct rca_report *report);
-void rca_monitor_queue_init(struct rca_monitor_queue *queue, struct net *net);
-void rca_monitor_enqueue(struct rca_monitor_queue *queue, const struct rca_report *report);
-
 #endif
