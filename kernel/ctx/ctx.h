@@ -200,7 +200,7 @@ static inline void rca_obj_put(struct rca_obj *obj)
 		rca_obj_release(obj);
 }
 
-/* Turns: a fair order for what waits: users take turns, then the contexts of a user. */
+/* Turns: a fair order of waiting entries: users take turns, then the contexts of a user. */
 
 /**
  * struct rca_turns - parties that take turns: the users, or the contexts of a user

@@ -772,25 +772,11 @@ int rca_nl_dump_ports(struct sk_buff *skb, struct netlink_callback *cb)
  * Locking: none of its own.
  */
 
-static int put_attrs_of_queue(const struct rca_nl_dump *dump, struct rca_queue *queue)
+static int dump_queue(const struct rca_nl_dump *dump, struct rca_queue *queue)
 {
 	struct sk_buff *skb = dump->skb;
 	struct rca_queue_stat stat;
-
-	rca_queue_stat(queue, &stat);
-	if (rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_CTX, queue->ctx->serial) ||
-	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_QUEUE, queue->serial) ||
-	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_IDS, stat.ids) ||
-	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_WAITING, stat.waiting) ||
-	    (stat.ring && nla_put_u32(skb, RDMA_CM_ALT_NL_A_RING, stat.ring)) ||
-	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_READERS, stat.readers) ||
-	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_RECORD, queue->record_size))
-		return -EMSGSIZE;
-	return rca_nl_put_ctx_owner(dump, queue->ctx);
-}
-
-static int dump_queue(const struct rca_nl_dump *dump, struct rca_queue *queue)
-{
+	int ret = -EMSGSIZE;
 	void *msg;
 
 	if (queue->netns != dump->net->net_cookie)
@@ -798,7 +784,16 @@ static int dump_queue(const struct rca_nl_dump *dump, struct rca_queue *queue)
 	msg = rca_nl_msg_begin(dump, RDMA_CM_ALT_NL_QUEUE);
 	if (!msg)
 		return -EMSGSIZE;
-	return rca_nl_msg_end(dump, msg, put_attrs_of_queue(dump, queue));
+	rca_queue_stat(queue, &stat);
+	if (!rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_CTX, queue->ctx->serial) &&
+	    !nla_put_u32(skb, RDMA_CM_ALT_NL_A_QUEUE, queue->serial) &&
+	    !nla_put_u32(skb, RDMA_CM_ALT_NL_A_IDS, stat.ids) &&
+	    !nla_put_u32(skb, RDMA_CM_ALT_NL_A_WAITING, stat.waiting) &&
+	    !(stat.ring && nla_put_u32(skb, RDMA_CM_ALT_NL_A_RING, stat.ring)) &&
+	    !nla_put_u32(skb, RDMA_CM_ALT_NL_A_READERS, stat.readers) &&
+	    !nla_put_u32(skb, RDMA_CM_ALT_NL_A_RECORD, queue->record_size))
+		ret = rca_nl_put_ctx_owner(dump, queue->ctx);
+	return rca_nl_msg_end(dump, msg, ret);
 }
 
 /* RCA_NL_POS: serial of the last queue that is done. */

@@ -118,7 +118,7 @@ void rca_events_exit(void);
 /*
  * Where events go. An operation reserves the record of the event that it will cause, by
  * rca_event_alloc(). Its id posts to the queue that its source is attached to, which never fails.
- * An id that ends drops what waits, and a closed queue ends its ids.
+ * An id that is destroyed drops its waiting events; closing a queue destroys its ids.
  */
 struct rca_event *rca_event_alloc(struct rca_ctx *ctx, gfp_t gfp);
 void rca_event_free(struct rca_event *ev);

@@ -205,7 +205,7 @@ void rca_neigh_changed(const struct neighbour *changed)
 	spin_lock_bh(&neighs_lock);
 	neigh = rhashtable_lookup_fast(&neighs, &key, neighs_params);
 	if (neigh) {
-		/* Who comes from now on waits for another change. */
+		/* Later waiters wait for another change. */
 		rhashtable_remove_fast(&neighs, &neigh->node, neighs_params);
 		list_add_tail(&neigh->answered, &answered_neighs);
 		wake_batch_locked(neigh);

@@ -762,7 +762,7 @@ struct rca_trunk_peer {
 };
 
 /**
- * struct rca_trunk_ops - what the module of trunks is called for
+ * struct rca_trunk_ops - the functions that the engine calls in the module of trunks
  * @tp: its transport, whose create() is not used
  * @create: create a lower cm_id for @owner over the trunk to a peer; NULL: there is no open one, or
  *          no memory. Sleeps

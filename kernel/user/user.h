@@ -61,8 +61,6 @@ static inline int rca_ucmd_respond(const struct rca_ucmd *ucmd)
 /* ioctl_id.c */
 int rca_cmd_resolve(struct rca_ucmd *ucmd);
 int rca_cmd_connect(struct rca_ucmd *ucmd);
-
-/* ioctl_id.c */
 int rca_cmd_listen(struct rca_ucmd *ucmd);
 int rca_cmd_accept(struct rca_ucmd *ucmd);
 int rca_cmd_reject(struct rca_ucmd *ucmd);
@@ -80,6 +78,7 @@ int rca_cmd_set_queue(struct rca_ucmd *ucmd);
 int rca_cmd_get_event(struct rca_ucmd *ucmd);
 int rca_cmd_post_event(struct rca_ucmd *ucmd);
 
+/* ioctl_id.c */
 int rca_cmd_usage(struct rca_ucmd *ucmd);
 int rca_cmd_qp_attr(struct rca_ucmd *ucmd);
 int rca_cmd_query(struct rca_ucmd *ucmd);
