@@ -6,7 +6,6 @@
  * Locking: none.
  */
 #include "cm/cm.h"
-#include "event/event.h"
 #include "event/queue.h"
 #include "fake/device_bench.h"
 #include "fake/fake_suite.h"
