@@ -128,11 +128,12 @@ static __be32 flow_label(struct rca_id *id)
 /* Set the RoCE members of a path, which replace those of InfiniBand. */
 static void set_roce(struct rca_id *id, struct sa_path_rec *path)
 {
-	enum ib_gid_type type = id->sgid_attr->gid_type;
+	bool routed = id->link.network == RDMA_NETWORK_IPV4 ||
+		      id->link.network == RDMA_NETWORK_IPV6;
+	enum ib_gid_type type;
 
 	/* Packets through a gateway must be routable. */
-	if (id->link.network == RDMA_NETWORK_IPV4 || id->link.network == RDMA_NETWORK_IPV6)
-		type = IB_GID_TYPE_ROCE_UDP_ENCAP;
+	type = routed ? IB_GID_TYPE_ROCE_UDP_ENCAP : id->sgid_attr->gid_type;
 	path->rec_type = sa_conv_gid_to_pathrec_type(type);
 	path->roce.route_resolved = true;
 	sa_path_set_dmac(path, id->link.dmac);
