@@ -156,6 +156,7 @@ static void end_trunk(struct kunit *test)
 	/* Frees what a failed test has left, for which the removal of the device would wait. */
 	conn_bench_lose();
 	trunk->link = NULL;
+	trunk->wanted = false;	/* the work opens no other link, but drops the trunk */
 	rca_trunk_run(trunk);
 	flush_delayed_work(&trunk->work);	/* the next test makes another one */
 	rca_trunk_put(trunk);
