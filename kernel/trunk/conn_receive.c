@@ -260,7 +260,7 @@ static int route_req(struct rca_trunk_conn *conn, const struct rca_trunk_record 
 	set_qp(&req.conn, &record->qp);
 	set_private_data(&req.conn, &buf, IB_CM_REQ_PRIVATE_DATA_SIZE, record);
 	/* The module is being unloaded: the peer shall use ib_cm. */
-	if (!rca_peers_enabled())
+	if (!rca_trunks_enabled())
 		return -EADDRNOTAVAIL;
 	return callbacks->request_for(trunk->dev, conn, &req);
 }

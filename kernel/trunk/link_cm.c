@@ -305,15 +305,15 @@ static void tell_lost(struct rca_trunk_link *link)
 }
 
 /*
- * The peer is told when a connection is destroyed, so that waits while the port is down. Neither the
- * removal of a device nor the exit of the module waits for it.
+ * Destroying a connection sends a DREQ to the peer: wait with it while the port is down, unless
+ * the device is being removed or the module unloaded.
  */
 static bool may_destroy_cm_id(const struct rca_trunk_link *link)
 {
 	const struct rca_trunk *trunk = link->trunk;
 
 	return IS_ERR_OR_NULL(link->cm_id) || READ_ONCE(trunk->dev->removing) ||
-	       !rca_peers_enabled() || rca_watch_port_is_up(trunk);
+	       !rca_trunks_enabled() || rca_watch_port_is_up(trunk);
 }
 
 static void destroy_cm_id(struct rca_trunk_link *link)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What modinfo tells about the module of trunks. It is apart from main.c so that its lower layers
- * link into a module without the upper ones.
+ * What modinfo tells about the module of trunks, and whether it is ready. It is apart from main.c
+ * so that its lower layers link into a module without the upper ones.
  *
  * Locking: none.
  */
+#include "trunk/trunk.h"
+
 #include <linux/module.h>
 
 #include "lib/compat.h"
@@ -13,3 +15,6 @@ MODULE_DESCRIPTION("Trunks of rdma_cm_alt: connection managers exchange messages
 MODULE_AUTHOR("The rdma_cm_alt authors");
 MODULE_LICENSE("Dual BSD/GPL");
 RCA_IMPORT();
+
+/* See rca_trunks_enabled(). Written by init and exit of the module, and by unit tests. */
+bool rca_trunks;

@@ -84,7 +84,7 @@ static bool may_accept(const struct rca_trunk *trunk, const struct rca_trunk_ope
 	const struct rca_trunk_link *link = trunk->link;
 
 	lockdep_assert_held(&trunk->lock);
-	if (trunk->gone || trunk->next || !rca_peers_enabled())
+	if (trunk->gone || trunk->next || !rca_trunks_enabled())
 		return false;
 	if (!link || link->closed || rca_link_is_ending(link) ||
 	    !rca_hello_is_of(&open->hello, link->peer.hello.boot_id))
@@ -211,7 +211,7 @@ void rca_open_requested(struct rca_device *dev, const struct rca_tp_request *req
 	struct rca_trunk *trunk;
 	struct rca_hello hello;
 
-	if (!rca_peers_enabled() || !req->path || !sgid_attr)
+	if (!rca_trunks_enabled() || !req->path || !sgid_attr)
 		return;
 	rca_peer_key(&key.peer, dev->serial, req->port_num, sgid_attr, &req->path->dgid, req->pkey);
 	if (!rca_peers_may_open(&key.peer, &hello) || !is_news(&key, &hello))
@@ -371,7 +371,7 @@ static bool peer_is_new(const struct rca_trunk *trunk)
 static bool is_off(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	return !rca_peers_enabled() || READ_ONCE(trunk->dev->removing);
+	return !rca_trunks_enabled() || READ_ONCE(trunk->dev->removing);
 }
 
 /* Why has_to_close() says so, if nothing else was noted. */

@@ -33,9 +33,6 @@
 #include "lib/testing.h"
 #include "transport/transport.h"
 
-/* Are trunks opened? From the end of the init of the module to its exit. */
-bool rca_trunks;
-
 /* Unit tests change these. */
 RCA_VISIBLE_IF_KUNIT unsigned int rca_peers_max = 65536;
 RCA_VISIBLE_IF_KUNIT unsigned int rca_peers_interval_ms = 60000;
@@ -82,12 +79,6 @@ struct peer {
 	bool used;
 	struct rcu_head rcu;
 };
-
-/* The module is neither being loaded nor unloaded. Any context. */
-bool rca_peers_enabled(void)
-{
-	return READ_ONCE(rca_trunks);
-}
 
 static u32 hash_key(const void *data, u32 len, u32 seed)
 {
@@ -253,7 +244,7 @@ u8 rca_peers_tell(const struct rca_peer_key *key, const struct rca_device *dev, 
 	struct rca_hello hello;
 	bool due = false;
 
-	if (!rca_peers_enabled() || !is_due_now(key))
+	if (!rca_trunks_enabled() || !is_due_now(key))
 		return 0;
 	spare = kzalloc(sizeof(*spare), GFP_KERNEL);
 	spin_lock(&peers_lock);
@@ -301,7 +292,7 @@ bool rca_peers_hear(const struct rca_peer_key *key, const void *data, size_t len
 {
 	struct rca_hello hello;
 
-	if (!rca_peers_enabled() || rca_hello_unpack(data, len, &hello))
+	if (!rca_trunks_enabled() || rca_hello_unpack(data, len, &hello))
 		return false;
 	keep_hello(key, &hello);
 	return true;
@@ -320,7 +311,7 @@ bool rca_peers_hear(const struct rca_peer_key *key, const void *data, size_t len
  */
 bool rca_peers_accept(const struct rca_peer_key *key, const struct rca_trunk_open *open)
 {
-	if (!rca_peers_enabled() || open->token != token_for(key) ||
+	if (!rca_trunks_enabled() || open->token != token_for(key) ||
 	    !rca_hello_common_version(&open->hello))
 		return false;
 	keep_hello(key, &open->hello);
@@ -347,7 +338,7 @@ bool rca_peers_may_open(const struct rca_peer_key *key, struct rca_hello *hello)
 	struct peer *peer;
 	bool may = false;
 
-	if (!rca_peers_enabled())
+	if (!rca_trunks_enabled())
 		return false;
 	rcu_read_lock();
 	peer = rhashtable_lookup(&peers, key, peers_params);

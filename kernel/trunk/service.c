@@ -88,7 +88,7 @@ void rca_service_listen(struct rca_device *dev, ib_cm_handler handler)
 		kfree(service);
 	}
 	/* rca_service_unlisten() may have run before; both take the lock of the table. */
-	if (READ_ONCE(dev->removing) || !rca_peers_enabled())
+	if (READ_ONCE(dev->removing) || !rca_trunks_enabled())
 		rca_service_unlisten(dev);
 }
 

@@ -28,6 +28,14 @@ struct ib_gid_attr;
 struct rca_trunk;
 struct rca_trunk_link;
 
+extern bool rca_trunks;
+
+/* May trunks be opened? From the end of the init of the module to its exit. Any context. */
+static inline bool rca_trunks_enabled(void)
+{
+	return READ_ONCE(rca_trunks);
+}
+
 /* Which peers run this module, and what they have told about themselves. */
 
 /**
@@ -50,7 +58,6 @@ struct rca_peer_info {
 	struct rca_hello hello;
 };
 
-bool rca_peers_enabled(void);
 const u8 *rca_peers_boot_id(void);
 void rca_peers_fill_hello(const struct rca_peer_key *key, const struct rca_device *dev,
 			  struct rca_hello *hello);
@@ -63,7 +70,6 @@ void rca_peers_failed(const struct rca_peer_key *key);
 void rca_peers_forget_device(u32 device);
 void rca_peers_walk(struct rhashtable_iter *iter);
 bool rca_peers_next(struct rhashtable_iter *iter, struct rca_peer_info *info);
-extern bool rca_trunks;
 int rca_peers_init(void);
 void rca_peers_exit(void);
 

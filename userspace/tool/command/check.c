@@ -110,10 +110,11 @@ static void check_trunks(void)
 	if (!client_may_dump(RDMA_CM_ALT_NL_ID, add_user, &users))
 		say(true, "trunks", NULL, "rdma_cm_alt_trunk is loaded");
 	else if (!users.count)
-		say(true, "trunks", NULL, "rdma_cm_alt_trunk is loaded, no connection keeps it");
+		say(true, "trunks", NULL, "rdma_cm_alt_trunk is loaded, not in use");
 	else
-		say(true, "trunks", NULL, "rdma_cm_alt_trunk is loaded, %u connections keep it: %s%s",
-		    users.count, users.names, users.count > NAMED ? " ..." : "");
+		say(true, "trunks", NULL,
+		    "rdma_cm_alt_trunk is loaded, used by %u connections: %s%s", users.count,
+		    users.names, users.count > NAMED ? " ..." : "");
 }
 
 static const char * const nodes[] = { RCL_DEVICE_PATHS };

@@ -301,7 +301,7 @@ const struct rca_trunk_ops fake_trunk_ops = {
 	.port_changed = ignore_change,
 };
 
-/* Replaces the module of trunks, as if it had been unloaded. @ops: NULL: by none. Returns the former. */
+/* Replaces the functions of the module of trunks; NULL: by none. Returns the former ones. */
 const struct rca_trunk_ops *fake_trunks(const struct rca_trunk_ops *ops)
 {
 	const struct rca_trunk_ops *former = rcu_access_pointer(rca_trunk_ops);
