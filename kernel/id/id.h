@@ -532,8 +532,6 @@ struct rca_step rca_id_step_post(struct rca_id *id, enum rca_input input, struct
 struct rca_step rca_id_step_post_reserved(struct rca_id *id, enum rca_input input, int status);
 struct rca_step rca_id_step_post_locked(struct rca_id *id, enum rca_input input,
 					struct rca_event **ev, int status);
-void rca_id_report_event_locked(struct rca_id *id, u32 type, int status);
-void rca_id_report_request_locked(struct rca_id *listener, const struct rca_id *child);
 void rca_id_report_event_on_locked(struct rca_id *id, u32 type, int status,
 				   const union rca_addr *peer);
 void rca_id_report_op(struct rca_id *id, const char *op, int ret);

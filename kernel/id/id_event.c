@@ -147,6 +147,7 @@ void rca_id_report_event_on_locked(struct rca_id *id, u32 type, int status,
 }
 
 /* Report that a connection request is posted, with the numbers of the new id. */
+RCA_VISIBLE_IF_KUNIT
 void rca_id_report_request_locked(struct rca_id *listener, const struct rca_id *child)
 {
 	const u32 type = RDMA_CM_ALT_EVENT_CONNECT_REQUEST;
@@ -158,7 +159,7 @@ void rca_id_report_request_locked(struct rca_id *listener, const struct rca_id *
 }
 
 /* rca_id_report_event_on_locked() for an event of the id itself. */
-void rca_id_report_event_locked(struct rca_id *id, u32 type, int status)
+RCA_VISIBLE_IF_KUNIT void rca_id_report_event_locked(struct rca_id *id, u32 type, int status)
 {
 	rca_id_report_event_on_locked(id, type, status, &id->dst);
 }

@@ -77,6 +77,8 @@ void rca_link_stop_cqs(struct rca_trunk_link *link);
 void rca_link_destroy_cqs(struct rca_trunk_link *link);
 
 /* What an administrator is told */
+void rca_id_report_event_locked(struct rca_id *id, u32 type, int status);
+void rca_id_report_request_locked(struct rca_id *listener, const struct rca_id *child);
 const char *rca_id_reason(const struct rca_id *id, u32 event, int reason);
 int rca_nl_put_transport(struct sk_buff *skb, const struct rca_id *id);
 void rca_monitor_queue_init(struct rca_monitor_queue *queue, struct net *net);
