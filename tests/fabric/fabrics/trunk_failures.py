@@ -247,6 +247,10 @@ def address(stacks: dict[str, Stack]) -> None:
             agent.quiet()
             other.quiet()
         wait_for("the GID", lambda: gid.read_text().strip() == was)
+        # IPoIB has learned the other GID, and learns the first one again.
+        knob("hca0/1/event", "reregister")
+        own = was.replace(":", "")
+        wait_for("IPoIB", lambda: Path("/sys/class/net/ib0/address").read_text().replace(":", "").strip().endswith(own))
         disconnected(agent, ids[0], other, children[0])
 
 

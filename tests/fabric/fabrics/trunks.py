@@ -330,8 +330,6 @@ def switched_off(stacks: dict[str, Stack]) -> None:
         wait_for("no QP", lambda: not qps())
         agent.quiet()
         disconnected(agent, one, other, there)
-        for end, name in ((agent, one), (other, there)):
-            end.must("destroy", name)
         transport.unload()
         same("QPs", qps(), [])
         connect(agent, other, OWN, PEER)

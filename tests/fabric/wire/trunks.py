@@ -78,12 +78,14 @@ def load(host: Host, modules: str = "$RCA_MODULES", parameters: str = "") -> Non
 
 @contextmanager
 def trunks(*hosts: Host) -> Iterator[None]:
-    """Switch trunks on at these hosts for a while."""
+    """Switch trunks on at these hosts for a while. Programs of that time end then: they may have connections over one."""
     try:
         for host in hosts:
             switch(host, True)
         yield
     finally:
+        for host in hosts:
+            host.end_all()
         for host in hosts:
             switch(host, False)
 
