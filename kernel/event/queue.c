@@ -481,6 +481,22 @@ static struct rca_ring *open_ring(struct rca_queue *queue)
 											     NULL;
 }
 
+/* Put the next record of an item into the ring. Returns whether it was the last one. */
+static bool put_record(struct rca_ring *ring, struct rca_item *item)
+{
+	u8 notice[RCA_NOTICE_LEN] __aligned(8) __uninitialized;
+	const struct rdma_cm_alt_event *rec = record_of(item, notice);
+
+	rca_ring_put(ring, rec, rec->length, item, rec->type);
+	if (item->in_source) {
+		item->placed |= BIT(rec->type);
+		return item->placed == item->pending;
+	}
+	item->place = ring->tail - 1;	/* only the low bits count */
+	item->placed = 1;
+	return true;
+}
+
 /*
  * Put a few waiting events into the ring, if that is open. An item of a source has a record for
  * each pending event, and stays in &rca_queue.items until all are in the ring. The caller has
@@ -491,8 +507,6 @@ static struct rca_ring *open_ring(struct rca_queue *queue)
  */
 static struct rca_item *fill_locked(struct rca_queue *queue)
 {
-	u8 notice[RCA_NOTICE_LEN] __aligned(8) __uninitialized;
-	const struct rdma_cm_alt_event *rec;
 	struct rca_ring *ring;
 	struct rca_item *item;
 	int i;
@@ -503,15 +517,7 @@ static struct rca_item *fill_locked(struct rca_queue *queue)
 			break;
 		if (has_new_child(item))
 			return item;
-		rec = record_of(item, notice);
-		rca_ring_put(ring, rec, rec->length, item, rec->type);
-		if (item->in_source) {
-			item->placed |= BIT(rec->type);
-		} else {
-			item->place = ring->tail - 1;	/* only the low bits count */
-			item->placed = 1;
-		}
-		if (!item->in_source || item->placed == item->pending)
+		if (put_record(ring, item))
 			list_move_tail(&item->qnode, &queue->placed);
 	}
 	return NULL;
@@ -532,12 +538,22 @@ static void posted_locked(struct rca_queue *queue)
 
 static void add_locked(struct rca_queue *queue, struct rca_source *src, struct rca_item *item)
 {
+	struct rca_ring *ring;
+
 	lockdep_assert_held(&queue->lock);
 
 	queue->waiting++;
 	list_add_tail(&item->snode, &src->items);
-	list_add_tail(&item->qnode, &queue->items);
 	rca_obj_get(rca_source_owner(src)); /* put in complete_locked() or rca_source_detach() */
+	if (list_empty(&queue->items) && !has_new_child(item) &&
+	    !mutex_is_locked(&queue->consume)) {
+		ring = open_ring(queue);
+		if (ring && put_record(ring, item)) {
+			list_add_tail(&item->qnode, &queue->placed);
+			return;
+		}
+	}
+	list_add_tail(&item->qnode, &queue->items);
 	posted_locked(queue);
 }
 
