@@ -112,23 +112,23 @@ def opens_trunk(tries: int) -> bool:
         same("of another device", tool("-j", "show", "peers", "-d", "rxe1").json, [])
         made = {one["transport"] for one in ids("-s", "connected")}
         true("what connections are made over", made <= {"ib_cm", "trunk"} and "ib_cm" in made, str(made))
+        said = tool("-j", "explain", HERE, status=None).json
+        same("peers of the address", {peer["peer_gid"] for peer in said["peers"]}, {f"::ffff:{HERE}"})
+        true("their text", f" -> ::ffff:{HERE}: " in tool("explain", HERE, status=None).out)
+        same("another user sees no peers", "peers" in tool("-j", "explain", HERE, status=None, uid=NOBODY).json, False)
         with trunks(False):
             why_not(client.pid)
         return True
 
 
 def why_not(pid: int) -> None:
-    """explain tells what is known of a peer to root only; trunks are off by now."""
+    """explain says that trunks are off by now."""
     mine = ids("-p", str(pid))[0]
     same("the connection that has opened it", mine["no_trunk"], "none")
     said = tool("-j", "explain", mine["name"], status=None).json["ids"][0]
     true("an id", said["why_no_trunk"].startswith("trunks are off: "), str(said))
     true("its text", re.search(r"^  transport +ib_cm\n  no trunk +trunks are off: ", tool("explain", mine["name"], status=None).out,
                                re.M))
-    said = tool("-j", "explain", HERE, status=None).json
-    same("peers of the address", {peer["peer_gid"] for peer in said["peers"]}, {f"::ffff:{HERE}"})
-    true("their text", f" -> ::ffff:{HERE}: " in tool("explain", HERE, status=None).out)
-    same("another user sees no peers", "peers" in tool("-j", "explain", HERE, status=None, uid=NOBODY).json, False)
 
 
 def stats() -> None:

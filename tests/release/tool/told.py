@@ -144,10 +144,12 @@ def trunks() -> None:
                       ("path", "its path differs"), ("never", "the program does not"),
                       ("elsewhere", "the peer's module has no such listener"),
                       ("asked", "the peer has requested it"), ("later", "later"), ("none", "none to the peer was open")):
-        said = ask(why)
+        with trunks_are(True):
+            said = ask(why)
         true(f"{why}: {text}", said["why_no_trunk"].startswith(text), str(said))
         same(f"{why}: as the module says it", (said["no_trunk"], said["transport"]), (why, "ib_cm"))
     with trunks_are(False):
+        same("none, no trunks now, and no peers", ask("none")["why_no_trunk"].split(":")[0], "trunks are off")
         same("none, and no trunks now", ask("none", HELLOS=1)["why_no_trunk"].split(":")[0], "trunks are off")
     with trunks_are(True):
         for peer, text in (({}, "has not said hello"), (speaks, "none is open: one is opened when"),

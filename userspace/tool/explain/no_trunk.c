@@ -108,6 +108,8 @@ static const char *none_open(struct json_object *id, struct json_object *peers)
 {
 	struct json_object *peer = peers ? peer_of(id, peers) : NULL;
 
+	if (are_off())
+		return "trunks are off: " SWITCH;
 	if (!peers)
 		return "none to the peer was open when it was requested; only root of the host may "
 		       "see why";
