@@ -2,12 +2,12 @@
 /*
  * Connections over a trunk: the objects, their numbers and their timers.
  *
- * A connection is found by its number while its owner has it. It stays in memory until its last
- * record is in a frame, so that an owner does not wait for that.
+ * The index of the trunk finds a connection by its number until the owner destroys it. The object
+ * stays in memory until its last record is in a frame, so destroying it does not wait for that.
  *
- * Messages are neither lost nor repeated, so no timer repeats one. Timers end what a program does
- * not: a request that nobody accepts, a reply that nobody completes, a DREQ that nobody answers,
- * and the timewait.
+ * The session delivers each record exactly once, so no timer sends one again. Timers end what a
+ * program or the peer leaves open: a REQ that is not accepted, a REP that is not answered by an
+ * RTU, an unanswered DREQ, and the timewait.
  *
  * Locking: rca_trunk.lock; process context.
  */
@@ -28,14 +28,14 @@
 #include "transport/transport.h"
 
 /*
- * Connections without an owner that wait to tell a peer their end: 4 MiB for each trunk, and 4 MiB
- * of private data.
+ * Limit, for each trunk, of connections without an owner whose last record is unsent: 4 MiB, and 4
+ * MiB of private data.
  */
 #define MOST_ANSWERS	16384
 
 static const struct rca_tp_upcalls *callbacks;
 
-/* Sets the callbacks of the transport, before any other use. Returns the former ones. */
+/* Set the callbacks of the transport, before any other use. Returns the former ones. */
 const struct rca_tp_upcalls *rca_conn_init(const struct rca_tp_upcalls *upcalls)
 {
 	const struct rca_tp_upcalls *former = callbacks;
@@ -44,20 +44,15 @@ const struct rca_tp_upcalls *rca_conn_init(const struct rca_tp_upcalls *upcalls)
 	return former;
 }
 
-/* Tells the owner of a connection of an event. Process context, no lock. */
+/* Called without rca_trunk.lock. */
 void rca_conn_call_back(struct rca_trunk_conn *conn, const struct rca_tp_event *event)
 {
 	callbacks->event(conn->owner, conn, event);
 }
 
-/**
- * rca_conn_alloc() - allocate a connection
- * @trunk: its trunk; the caller has a reference
- * @number: its number, or 0: a new one of this host
- * @gfp: flags for the allocation
- *
- * Context: As @gfp says. Takes and releases the lock of @trunk.
- * Return: the connection, with a reference of the owner, or NULL.
+/*
+ * Allocate a connection, with a reference for its owner, and the next number of this host if
+ * @number is 0. Returns NULL without memory. The caller holds a reference on @trunk.
  */
 struct rca_trunk_conn *rca_conn_alloc(struct rca_trunk *trunk, u32 number, gfp_t gfp)
 {
@@ -84,26 +79,13 @@ struct rca_trunk_conn *rca_conn_alloc(struct rca_trunk *trunk, u32 number, gfp_t
 	return conn;
 }
 
-/**
- * rca_conn_add() - make a connection known by its number
- * @conn: the connection
- * @gfp: flags for allocations
- *
- * Context: As @gfp says.
- * Return: 0; -EBUSY: the number is in use; -ENOMEM.
- */
+/* Make a connection known by its number. Returns -EBUSY if the number is in use, or -ENOMEM. */
 int rca_conn_add(struct rca_trunk_conn *conn, gfp_t gfp)
 {
 	return xa_insert(&conn->trunk->conns, conn->number, conn, gfp);
 }
 
-/**
- * rca_conn_put_locked() - put a reference of a connection
- * @conn: the connection
- *
- * Context: Process context. Does not sleep. Expects the lock of the trunk to be held by the caller,
- * who has a reference of the trunk of his own.
- */
+/* The caller holds a reference on the trunk of its own, so the put below is not the last one. */
 static void rca_conn_put_locked(struct rca_trunk_conn *conn)
 {
 	struct rca_trunk *trunk = conn->trunk;
@@ -125,14 +107,7 @@ static void rca_conn_put_locked(struct rca_trunk_conn *conn)
 	rca_trunk_put(trunk);	/* got in rca_conn_alloc() */
 }
 
-/**
- * rca_conn_create() - create a connection over a trunk
- * @key: the peer
- * @owner: argument of its callbacks
- *
- * Context: Process context. Sleeps.
- * Return: the connection; NULL: there is no open trunk to the peer, or no memory.
- */
+/* Returns NULL if no trunk to the peer is open, or without memory. Sleeps. */
 struct rca_trunk_conn *rca_conn_create(const struct rca_peer_key *key, void *owner)
 {
 	struct rca_trunk *trunk = rca_trunk_find_open(key);
@@ -154,14 +129,7 @@ struct rca_trunk_conn *rca_conn_create(const struct rca_peer_key *key, void *own
 	return conn;
 }
 
-/**
- * rca_conn_get() - find a connection to call its owner back
- * @trunk: the trunk
- * @number: its number
- *
- * Context: Process context. Expects the lock of @trunk to be held.
- * Return: the connection, on which rca_conn_callback_done() has to be called; NULL: there is none.
- */
+/* Find a connection to call its owner back, or NULL. rca_conn_callback_done() has to follow. */
 struct rca_trunk_conn *rca_conn_get(struct rca_trunk *trunk, u32 number)
 {
 	struct rca_trunk_conn *conn = xa_load(&trunk->conns, number);
@@ -172,7 +140,7 @@ struct rca_trunk_conn *rca_conn_get(struct rca_trunk *trunk, u32 number)
 	return conn;
 }
 
-/* Undo rca_conn_get(). Expects the lock of the trunk to be held. */
+/* Undo rca_conn_get(). */
 void rca_conn_callback_done(struct rca_trunk_conn *conn)
 {
 	lockdep_assert_held(&conn->trunk->lock);
@@ -184,25 +152,23 @@ void rca_conn_callback_done(struct rca_trunk_conn *conn)
 	}
 }
 
-/* Does a connection have its session still? Expects the lock of the trunk to be held. */
+/* Does the session of a connection still exist? */
 bool rca_conn_has_session(const struct rca_trunk_conn *conn)
 {
 	lockdep_assert_held(&conn->trunk->lock);
 	return conn->session && conn->session == conn->trunk->session.number;
 }
 
-/* A connection is not found by its number any more. Another session may use that. Any context. */
+/*
+ * Remove a connection from the index. In a later session another one may have its number. Any
+ * context.
+ */
 void rca_conn_forget(struct rca_trunk_conn *conn)
 {
 	xa_cmpxchg(&conn->trunk->conns, conn->number, conn, NULL, 0);
 }
 
-/**
- * rca_conn_withdraw() - forget the records of a connection that were not sent
- * @conn: the connection, of which the caller has a reference
- *
- * Context: Process context. Does not sleep. Expects the lock of the trunk to be held.
- */
+/* Drop the unsent records of a connection, on which the caller holds a reference. */
 void rca_conn_withdraw(struct rca_trunk_conn *conn)
 {
 	lockdep_assert_held(&conn->trunk->lock);
@@ -216,15 +182,10 @@ void rca_conn_withdraw(struct rca_trunk_conn *conn)
 	}
 }
 
-/**
- * rca_conn_abandon() - put the reference of the owner
- * @conn: the connection
- *
- * A connection whose last record waits stays until that is sent. There is a limit for these, as a
- * peer may take nothing: beyond it the record is lost.
- *
- * Context: Process context. Does not sleep. Expects the lock of the trunk to be held by the caller,
- * who has a reference of the trunk of his own.
+/*
+ * Put the reference of the owner. A connection with an unsent record stays until that is sent. The
+ * peer may accept no frames, so beyond MOST_ANSWERS the record is lost. The caller holds a
+ * reference on the trunk of its own.
  */
 void rca_conn_abandon(struct rca_trunk_conn *conn)
 {
@@ -242,13 +203,9 @@ void rca_conn_abandon(struct rca_trunk_conn *conn)
 	rca_conn_put_locked(conn);
 }
 
-/**
- * rca_conn_remove() - the owner has no use for a connection any more
- * @conn: the connection; the reference of the owner is put
- *
- * No callback runs afterwards. Records that wait to be sent are sent.
- *
- * Context: Process context. Sleeps. Not from a callback of @conn.
+/*
+ * Wait for running callbacks of a connection, and put the reference of its owner. No callback runs
+ * afterwards; unsent records are still sent. Sleeps. Not from a callback of @conn.
  */
 void rca_conn_remove(struct rca_trunk_conn *conn)
 {
@@ -270,7 +227,7 @@ void rca_conn_remove(struct rca_trunk_conn *conn)
 	rca_trunk_put(trunk);
 }
 
-/* Runs the work of the timers at a time, or earlier. Expects the lock of @trunk to be held. */
+/* Run the work of the timers at @when, in jiffies since boot, or earlier. */
 static void rca_conn_wake_at(struct rca_trunk *trunk, u64 when)
 {
 	u64 now = get_jiffies_64();
@@ -284,13 +241,7 @@ static void rca_conn_wake_at(struct rca_trunk *trunk, u64 when)
 		refcount_dec(&trunk->ref);	/* it was pending already, with a reference */
 }
 
-/**
- * rca_conn_set_timer() - set the timer of a connection, and stop the one that runs
- * @conn: the connection
- * @ms: milliseconds
- *
- * Context: Process context. Does not sleep. Expects the lock of the trunk to be held.
- */
+/* Start the timer of a connection, anew if it is running. */
 void rca_conn_set_timer(struct rca_trunk_conn *conn, u32 ms)
 {
 	rca_conn_stop_timer(conn);
@@ -299,7 +250,6 @@ void rca_conn_set_timer(struct rca_trunk_conn *conn, u32 ms)
 	rca_conn_wake_at(conn->trunk, conn->timer.expires);
 }
 
-/* Stops the timer of a connection, if it runs. Expects the lock of the trunk to be held. */
 void rca_conn_stop_timer(struct rca_trunk_conn *conn)
 {
 	lockdep_assert_held(&conn->trunk->lock);
@@ -307,7 +257,7 @@ void rca_conn_stop_timer(struct rca_trunk_conn *conn)
 		timerqueue_del(&conn->trunk->timers, &conn->timer);
 }
 
-/* The connection has ended; its owner is told when the timewait is over. Likewise. */
+/* The connection has ended. The timer reports the end of the timewait to the owner. */
 void rca_conn_enter_timewait(struct rca_trunk_conn *conn)
 {
 	conn->state = RCA_CONN_TIMEWAIT;
@@ -315,33 +265,28 @@ void rca_conn_enter_timewait(struct rca_trunk_conn *conn)
 }
 
 /*
- * The path of a connection over a trunk, and the attributes of its QPs: the same as ib_cm gives a
- * QP for the same path and the same parameters.
+ * Paths of connections, and attributes of their QPs. Both equal those of ib_cm for the same path
+ * and parameters.
  *
  * Locking: rca_trunk.lock to read attributes.
  */
 
-/* A path with this many hops or less does not leave the subnet, and has valid LIDs. */
+/* A path with this hop limit or a lower one stays in the subnet, so its LIDs are valid. */
 #define HOPS_IN_SUBNET	1
 
-/* Bits of fields of a path, which a program may have set (IBTA volume 1, 12.6.5). */
+/* Widths of path fields (IBTA volume 1, 12.6.5); a program may have set more bits. */
 #define FLOW_LABEL_MASK	0xfffff
 #define SL_MASK		0xf
 #define RATE_MASK	0x3f
 
-/* The timeouts of QPs have 5 bits. */
+/* Timeouts of QPs have 5 bits. */
 #define MOST_ACK_TIMEOUT	31
 
-/**
- * rca_conn_ack_timeout() - compute a local ACK timeout (IBTA volume 1, 9.7.6.1.3)
- * @delay: ACK delay of the device at the other end
- * @lifetime: packet lifetime of the path
- *
- * All three are n of 4.096 us * 2^n. A packet and its acknowledgement take twice the lifetime, and
- * the delay. A sum of two powers of two is the greater one, or twice as much if they are close.
- *
- * Context: Any context. Pure.
- * Return: the timeout.
+/*
+ * Local ACK timeout (IBTA volume 1, 9.7.6.1.3) from the ACK delay of the remote device and the
+ * packet lifetime of the path. All three are exponents n of 4.096 us * 2^n. A packet and its
+ * acknowledgement take twice the lifetime, plus the delay. The sum of two powers of two is rounded
+ * to the greater one, or to its double if they are close.
  */
 u8 rca_conn_ack_timeout(u8 delay, u8 lifetime)
 {
@@ -352,14 +297,9 @@ u8 rca_conn_ack_timeout(u8 delay, u8 lifetime)
 	return min_t(u8, longer + (longer - shorter <= 1), MOST_ACK_TIMEOUT);
 }
 
-/**
- * rca_conn_set_path() - set the path of a connection
- * @conn: the connection, which has none
- * @path: the path; the route of one of RoCE is resolved if it is not
- * @sgid_attr: local GID
- *
- * Context: Process context. Sleeps, unless the route is resolved.
- * Return: 0 or a negative errno.
+/*
+ * Set the path of a connection that has none. Sleeps to resolve the route of a RoCE path, unless it
+ * is resolved. Returns 0 or a negative errno.
  */
 int rca_conn_set_path(struct rca_trunk_conn *conn, struct sa_path_rec *path,
 		      const struct ib_gid_attr *sgid_attr)
@@ -376,13 +316,7 @@ int rca_conn_set_path(struct rca_trunk_conn *conn, struct sa_path_rec *path,
 	return ib_init_ah_attr_from_path(ibdev, port_num, path, &conn->ah, sgid_attr);
 }
 
-/**
- * rca_conn_tell_path() - set the path in the request of a connection
- * @conn: the connection
- * @path: its path
- *
- * Context: Process context. Expects the lock of the trunk to be held, or @conn to be unused.
- */
+/* Set the path in the REQ. With rca_trunk.lock held, unless @conn is not used yet. */
 void rca_conn_tell_path(struct rca_trunk_conn *conn, const struct sa_path_rec *path)
 {
 	u8 delay = conn->trunk->dev->ibdev->attrs.local_ca_ack_delay;
@@ -403,15 +337,9 @@ void rca_conn_tell_path(struct rca_trunk_conn *conn, const struct sa_path_rec *p
 	}
 }
 
-/**
- * rca_conn_read_path() - the path of a request, as its receiver sees it
- * @trunk: the trunk by which it came
- * @from: the path in the request
- * @path: set
- *
- * The addresses of the next hop are those of the trunk, whose QP has proven them.
- *
- * Context: Process context. Pure.
+/*
+ * Set @path to the path of a received REQ from the view of its receiver. The addresses of the next
+ * hop are those of the trunk, which its working QP has proven.
  */
 void rca_conn_read_path(const struct rca_trunk *trunk, const struct rca_record_path *from,
 			struct sa_path_rec *path)
@@ -427,7 +355,7 @@ void rca_conn_read_path(const struct rca_trunk *trunk, const struct rca_record_p
 		path->roce.route_resolved = true;
 		return;
 	}
-	/* ib_cm has that of the received message, which has none if the sender's path has none. */
+	/* ib_cm also reports the received hop limit, which is 0 if the sender's path has none. */
 	if (!from->hop_limit || !path->hop_limit)
 		path->hop_limit = from->hop_limit;
 	if (from->hop_limit <= HOPS_IN_SUBNET) {
@@ -455,7 +383,7 @@ static int init_attr(const struct rca_trunk_conn *conn, struct ib_qp_attr *attr,
 	return 0;
 }
 
-/* Without the starting PSN of the receive queue, which the owner knows. */
+/* The owner sets rq_psn, which is in the mask, too. */
 static int rtr_attr(const struct rca_trunk_conn *conn, struct ib_qp_attr *attr, int *mask)
 {
 	if (!has_connection_context(conn) || conn->state == RCA_CONN_REQ_SENT)
@@ -489,16 +417,7 @@ static int rts_attr(const struct rca_trunk_conn *conn, struct ib_qp_attr *attr, 
 	return 0;
 }
 
-/**
- * rca_conn_qp_attr() - &rca_tp_ops.qp_attr of trunks
- * @lower: the connection
- * @attr: attributes for attr->qp_state; the address handle refers to a GID of which @lower has a
- *        reference
- * @mask: set to those that are valid
- *
- * Context: Process context. Does not sleep. Takes and releases the lock of the trunk.
- * Return: 0, or -EINVAL: not available in the state of the connection.
- */
+/* &rca_tp_ops.qp_attr. The address handle refers to a GID on which @lower holds a reference. */
 int rca_conn_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)
 {
 	struct rca_trunk_conn *conn = lower;
@@ -516,10 +435,10 @@ int rca_conn_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)
 }
 
 /*
- * Sending of the records of connections.
+ * Sending the records of connections.
  *
- * A connection that has something to send is in a list of its trunk until there is room in a frame.
- * It has all that its records contain, so nothing is allocated to wait, and a callback can always
+ * A connection with unsent records is in a list of its trunk until a frame has room for them. It
+ * holds the contents of its records, so waiting needs no allocation, and a callback can always
  * answer.
  *
  * Locking: rca_trunk.lock; process context.
@@ -566,7 +485,7 @@ static void drop_data(struct rca_trunk_conn *conn)
 	conn->data_len = 0;
 }
 
-/* Puts the records of a connection into frames. Returns false if there is no room for one. */
+/* Put the records of a connection into frames. Returns false if a record found no room. */
 static bool fill_from(struct rca_trunk_conn *conn)
 {
 	struct rca_trunk_record record;
@@ -574,7 +493,7 @@ static bool fill_from(struct rca_trunk_conn *conn)
 	int ret;
 
 	while (conn->to_send) {
-		/* In the order of their types an RTU comes before a DREQ. */
+		/* The order of the types puts an RTU before a DREQ. */
 		type = __ffs(conn->to_send);
 		make_record(conn, type, &record);
 		ret = rca_trunk_add(conn->trunk, &record);
@@ -588,13 +507,7 @@ static bool fill_from(struct rca_trunk_conn *conn)
 	return true;
 }
 
-/**
- * rca_conn_fill() - put records that wait into frames, as far as there is room
- * @trunk: the trunk, which has a link
- *
- * Context: Process context. Does not sleep. Expects the lock of @trunk to be held by the caller,
- * who has a reference of @trunk.
- */
+/* &rca_trunk_upcalls.fill. The caller holds a reference on @trunk. */
 void rca_conn_fill(struct rca_trunk *trunk)
 {
 	struct rca_trunk_conn *conn;
@@ -609,13 +522,9 @@ void rca_conn_fill(struct rca_trunk *trunk)
 	}
 }
 
-/**
- * rca_conn_send() - send a record of a connection as soon as there is room
- * @conn: the connection
- * @type: type of the record, whose contents are members of @conn
- *
- * Context: Process context. Does not sleep. Expects the lock of the trunk to be held by the caller,
- * who has a reference of the trunk.
+/*
+ * Send a record, made of members of @conn, as soon as a frame has room. The caller holds a
+ * reference on the trunk.
  */
 void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type)
 {
@@ -632,14 +541,9 @@ void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type)
 	rca_trunk_push(trunk);
 }
 
-/**
- * rca_conn_give_up() - a request is given up
- * @conn: the connection, whose request was not answered
- *
- * A request that the peer has not got is only forgotten.
- *
- * Context: Process context. Does not sleep. Expects the lock of the trunk to be held by the caller,
- * who has a reference of the trunk.
+/*
+ * Give up an unanswered REQ. If the peer does not have it yet, drop it. The caller holds a
+ * reference on the trunk.
  */
 void rca_conn_give_up(struct rca_trunk_conn *conn)
 {
@@ -654,13 +558,12 @@ void rca_conn_give_up(struct rca_trunk_conn *conn)
 }
 
 /*
- * What ends connections over a trunk without a message of the peer: their timers, and the loss of
- * the session.
+ * Ends of connections without a message from the peer: expired timers, and the loss of the session.
  *
- * Locking: rca_trunk.lock, which is not held while an owner is called.
+ * Locking: rca_trunk.lock, which is not held while an owner is called back.
  */
 
-/* What the owner is told when the timer of its connection has run out. */
+/* Fill in the event that reports an expired timer, and set the next state. */
 static void set_timeout(struct rca_trunk_conn *conn, struct rca_tp_event *event)
 {
 	switch (conn->state) {
@@ -685,17 +588,17 @@ static void set_timeout(struct rca_trunk_conn *conn, struct rca_tp_event *event)
 	}
 }
 
-/* What the owner is told when the session was lost: the peer does not have the connection. */
+/* Fill in the event that reports the loss of the session: the peer lacks the connection now. */
 static void set_loss(struct rca_trunk_conn *conn, struct rca_tp_event *event)
 {
 	rca_conn_withdraw(conn);
 	if (conn->state == RCA_CONN_UP || conn->state == RCA_CONN_DREQ_SENT) {
 		rca_conn_enter_timewait(conn);
 		event->input = RCA_IN_DREQ_TIMEOUT;
-		/* The message about the session may have come before that about the connection. */
+		/* The DREQ that ended the session may have overtaken that of the connection. */
 		event->status = conn->trunk->peer_ended ? 0 : -ETIMEDOUT;
 	} else {
-		/* A request is then repeated, and goes another way. */
+		/* The owner repeats a REQ that fails so, over ib_cm or another trunk. */
 		rca_conn_stop_timer(conn);
 		conn->state = RCA_CONN_CLOSED;
 		event->input = RCA_IN_REJ;
@@ -703,7 +606,7 @@ static void set_loss(struct rca_trunk_conn *conn, struct rca_tp_event *event)
 	}
 }
 
-/* Tells the owner of an event. The lock of the trunk is released meanwhile. */
+/* Report an event to the owner. Releases and retakes the lock of the trunk. */
 static void tell(struct rca_trunk_conn *conn, const struct rca_tp_event *event)
 {
 	struct rca_trunk *trunk = conn->trunk;
@@ -714,7 +617,10 @@ static void tell(struct rca_trunk_conn *conn, const struct rca_tp_event *event)
 	rca_conn_callback_done(conn);
 }
 
-/* Returns true if an owner was told. Sets @next to the time of the next timer, 0: there is none. */
+/*
+ * Handle the first timer; returns false unless it has expired. @next: its time, or 0 without
+ * timers.
+ */
 static bool end_first(struct rca_trunk *trunk, u64 *next)
 {
 	struct rca_tp_event event = {};
@@ -753,7 +659,7 @@ void rca_conn_timer_work(struct work_struct *work)
 	rca_trunk_put(trunk);	/* got in rca_conn_wake_at() */
 }
 
-/* Drops what waits to be sent. */
+/* Drop the unsent records of all connections. */
 static void drop_waiting(struct rca_trunk *trunk)
 {
 	struct rca_trunk_conn *conn;
@@ -767,7 +673,7 @@ static void drop_waiting(struct rca_trunk *trunk)
 	}
 }
 
-/* Tells the owner that the session was lost. The lock of the trunk is released meanwhile. */
+/* Report the loss of the session to the owner. Releases and retakes the lock of the trunk. */
 static void lose(struct rca_trunk_conn *conn)
 {
 	struct rca_tp_event event = {};
@@ -782,12 +688,10 @@ static bool is_request(const struct rca_trunk_conn *conn)
 	return !conn->is_answer && conn->to_send & BIT(RCA_RECORD_REQ);
 }
 
-/**
- * rca_conn_not_linked() - requests that wait for a link, which could not be opened, go another way
- * @trunk: the trunk, which has no link; the caller has a reference
- *
- * Context: Process context. May sleep. From the work of @trunk, the only one that reads the list
- * while there is no link.
+/*
+ * &rca_trunk_upcalls.not_linked: end the REQs that wait for a link, so their owners repeat them
+ * over ib_cm or another trunk. The caller is the work of @trunk, with a reference; no other code
+ * reads the list while there is no link.
  */
 void rca_conn_not_linked(struct rca_trunk *trunk)
 {
@@ -797,7 +701,7 @@ void rca_conn_not_linked(struct rca_trunk *trunk)
 	spin_lock(&trunk->lock);
 	while (!list_empty(&trunk->waiting)) {
 		conn = list_first_entry(&trunk->waiting, struct rca_trunk_conn, waiting);
-		/* What stays is passed once, however many requests come after it. */
+		/* Set the others aside, to visit each once however many REQs follow. */
 		if (is_request(conn))
 			lose(conn);
 		else
@@ -812,12 +716,7 @@ static bool is_lost(const struct rca_trunk_conn *conn)
 	return conn->state != RCA_CONN_NEW && conn->state < RCA_CONN_TIMEWAIT;
 }
 
-/**
- * rca_conn_lost() - end all connections of a session that is lost
- * @trunk: the trunk, which has no session now; the caller has a reference
- *
- * Context: Process context. May sleep.
- */
+/* &rca_trunk_upcalls.lost. The trunk has no session now; the caller holds a reference on it. */
 void rca_conn_lost(struct rca_trunk *trunk)
 {
 	struct rca_trunk_conn *conn;
@@ -828,7 +727,7 @@ void rca_conn_lost(struct rca_trunk *trunk)
 	while ((conn = xa_find(&trunk->conns, &number, ULONG_MAX, XA_PRESENT))) {
 		number++;
 		rca_conn_forget(conn);
-		/* One that is being created hears of it when it sends its request. */
+		/* A connection still being set up fails when it sends its REQ. */
 		if (is_lost(conn))
 			lose(conn);
 	}

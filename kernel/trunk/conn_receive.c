@@ -2,10 +2,10 @@
 /*
  * Handling of the records that a peer sends about connections, one at a time for each trunk.
  *
- * A peer may send anything. A record that does not fit the state of its connection is ignored where
- * a message of the peer and an operation of this host can cross, else it ends the session.
+ * A peer may send anything. A record that does not fit the state of its connection is ignored if it
+ * may have crossed an operation of this host; otherwise it ends the session.
  *
- * Locking: rca_trunk.lock, which is not held while an owner is called.
+ * Locking: rca_trunk.lock, which is not held while an owner is called back.
  */
 #include "trunk/trunk.h"
 
@@ -19,12 +19,12 @@
 static const struct rca_tp_upcalls *callbacks;
 static const struct rca_tp_ops *trunk_transport;
 
-/* Private data that are shorter than the field of ib_cm's message, with zeros at the end. */
+/* Private data, padded with zeros to the length of the field in ib_cm's message. */
 struct private_data {
-	u8 bytes[IB_CM_REP_PRIVATE_DATA_SIZE];	/* no field is longer */
+	u8 bytes[IB_CM_REP_PRIVATE_DATA_SIZE];	/* the longest such field */
 };
 
-/* As ib_cm reports them, at least @size bytes, so that no receiver sees a difference. */
+/* Report at least @size bytes, as ib_cm does, so that no receiver sees a difference. */
 static void set_private_data(struct rca_tp_conn *out, struct private_data *buf, u8 size,
 			     const struct rca_trunk_record *record)
 {
@@ -54,7 +54,7 @@ static void set_qp(struct rca_tp_conn *out, const struct rca_record_qp *qp)
 	out->ece_attr_mod = qp->ece_attr_mod;
 }
 
-/* What the peer has told about its QP. */
+/* Store the attributes of the peer's QP from its REQ or REP. */
 static void keep_peer(struct rca_trunk_conn *conn, const struct rca_record_qp *qp)
 {
 	conn->peer_qpn = qp->qp_num;
@@ -199,8 +199,8 @@ static void handle_held(struct rca_trunk_conn *conn, const struct rca_trunk_reco
 }
 
 /*
- * Answers a record about a connection of which this host knows nothing more. @conn: what was
- * allocated for it, or NULL: then it is only allocated if there is no room in a frame.
+ * Answer a record about a connection that this host does not keep. @conn: a connection that was
+ * allocated for it, whose reference is put; NULL: allocate one only if no frame has room.
  */
 static void answer(struct rca_trunk *trunk, u32 number, struct rca_trunk_conn *conn,
 		   enum rca_record_type type, u16 reason)
@@ -226,7 +226,7 @@ static void answer(struct rca_trunk *trunk, u32 number, struct rca_trunk_conn *c
 	spin_unlock(&trunk->lock);
 }
 
-/* Passive side: what the request tells about the connection. Returns 0 or a negative errno. */
+/* Passive side: set up a connection from its REQ. Returns 0 or a negative errno. */
 static int read_req(struct rca_trunk_conn *conn, const struct rca_trunk_record *record,
 		    struct sa_path_rec *path)
 {
@@ -240,7 +240,7 @@ static int read_req(struct rca_trunk_conn *conn, const struct rca_trunk_record *
 	return rca_conn_set_path(conn, path, conn->trunk->sgid_attr);
 }
 
-/* Find the listener. Returns the result of the request. */
+/* Pass the REQ to its listener. Returns 0 or the negative errno of the listener. */
 static int route_req(struct rca_trunk_conn *conn, const struct rca_trunk_record *record,
 		     const struct sa_path_rec *path)
 {
@@ -259,13 +259,13 @@ static int route_req(struct rca_trunk_conn *conn, const struct rca_trunk_record 
 
 	set_qp(&req.conn, &record->qp);
 	set_private_data(&req.conn, &buf, IB_CM_REQ_PRIVATE_DATA_SIZE, record);
-	/* The module is being unloaded: the peer shall use ib_cm. */
+	/* During the unload of the module, the peer has to use ib_cm. */
 	if (!rca_trunks_enabled())
 		return -EADDRNOTAVAIL;
 	return callbacks->request_for(trunk->dev, conn, &req);
 }
 
-/* A refused request: nobody else has the connection, unless a callback has rejected it already. */
+/* Answer a refused REQ. No other user has the connection; a callback may have rejected it. */
 static void refuse(struct rca_trunk_conn *conn, int err)
 {
 	struct rca_trunk *trunk = conn->trunk;
@@ -278,7 +278,7 @@ static void refuse(struct rca_trunk_conn *conn, int err)
 	} else if (err == -ENOMEM) {
 		answer(trunk, conn->number, conn, RCA_RECORD_HELD, 0);
 	} else if (err == -EBUSY) {
-		/* Numbers have wrapped around; the request is repeated with another one. */
+		/* The peer's numbers have wrapped around; it repeats the REQ with another one. */
 		answer(trunk, conn->number, conn, RCA_RECORD_REJ, IB_CM_REJ_STALE_CONN);
 	} else if (err == -EADDRNOTAVAIL) {
 		answer(trunk, conn->number, conn, RCA_RECORD_REJ, IB_CM_REJ_INVALID_SERVICE_ID);
@@ -294,7 +294,7 @@ static int handle_req(struct rca_trunk *trunk, const struct rca_trunk_record *re
 	int ret;
 
 	rca_trunk_count_one(trunk, RCA_STAT_REQUEST);
-	/* The number is one of the peer's. */
+	/* The peer may only use odd numbers if this host uses even ones, and vice versa. */
 	if ((record->conn & 1) == trunk->odd)
 		return -EPROTO;
 	conn = rca_conn_alloc(trunk, record->conn, GFP_ATOMIC | __GFP_NOWARN);
@@ -312,7 +312,7 @@ static int handle_req(struct rca_trunk *trunk, const struct rca_trunk_record *re
 	return 0;
 }
 
-/* A record about a connection that this host does not have any more. */
+/* Handle a record about a connection that has ended at this host. */
 static void handle_unknown(struct rca_trunk *trunk, const struct rca_trunk_record *record)
 {
 	if (record->type == RCA_RECORD_DREQ)
@@ -344,20 +344,13 @@ static int handle_known(struct rca_trunk_conn *conn, const struct rca_trunk_reco
 	}
 }
 
-/**
- * rca_conn_record() - handle a record of a peer
- * @trunk: the trunk by which it came; the caller has a reference
- * @record: the record
- *
- * Context: Process context. Does not sleep.
- * Return: 0, or an errno: the session has to end.
- */
+/* &rca_trunk_upcalls.record. The caller holds a reference on @trunk. Does not sleep. */
 int rca_conn_record(struct rca_trunk *trunk, const struct rca_trunk_record *record)
 {
 	struct rca_trunk_conn *conn;
 	int ret;
 
-	/* Types of later versions are ignored. */
+	/* Ignore the types of later versions. */
 	if (record->type == RCA_RECORD_PING || record->type >= RCA_RECORD_TYPES)
 		return 0;
 	if (!record->conn)
@@ -378,11 +371,7 @@ int rca_conn_record(struct rca_trunk *trunk, const struct rca_trunk_record *reco
 	return ret;
 }
 
-/**
- * rca_conn_receive_init() - set what is called, before any other use
- * @upcalls: callbacks of the transport
- * @transport: the transport over trunks
- */
+/* Called before any other use. */
 void rca_conn_receive_init(const struct rca_tp_upcalls *upcalls, const struct rca_tp_ops *transport)
 {
 	callbacks = upcalls;

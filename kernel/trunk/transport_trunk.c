@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The transport over trunks: what the owner of a connection calls.
+ * The transport over trunks: the operations for the owner of a connection.
  *
  * Locking: rca_trunk.lock.
  */
@@ -15,10 +15,10 @@
 
 #include "lib/timing.h"
 
-/* Time that a peer may take to complete a connection: that of an MRA over ib_cm. */
+/* Time limit for the RTU of the peer: that of an MRA over ib_cm. */
 #define REP_WAIT_MS	rca_timing_ms(RCA_MAX_MRA)
 
-/* Time that it may take to answer a DREQ. Mostly the owner gives up earlier. */
+/* Time limit for the DREP of the peer. The owner mostly gives up earlier. */
 #define DREP_WAIT_MS	20000
 
 static void set_qp(struct rca_record_qp *qp, const struct rca_tp_conn *conn)
@@ -46,7 +46,6 @@ static int copy_data(const struct rca_tp_conn *from, void **data)
 	return *data ? 0 : -ENOMEM;
 }
 
-/* Expects the lock of the trunk to be held. */
 static void set_data(struct rca_trunk_conn *conn, void *data, u16 len)
 {
 	rca_conn_withdraw(conn);
@@ -65,7 +64,7 @@ static int trunk_connect(void *lower, const struct rca_tp_req *req)
 	ret = copy_data(&req->conn, &data);
 	if (ret)
 		return ret;
-	/* Else the peer has asked for the request to be repeated. */
+	/* In another state the peer has requested a repetition of the REQ. */
 	if (conn->state == RCA_CONN_NEW) {
 		ret = rca_conn_set_path(conn, &path, req->sgid_attr);
 		if (ret) {
@@ -83,7 +82,7 @@ static int trunk_connect(void *lower, const struct rca_tp_req *req)
 	spin_lock(&trunk->lock);
 	set_data(conn, data, req->conn.private_data_len);
 	conn->state = RCA_CONN_REQ_SENT;
-	/* A session that was lost meanwhile is reported as if it had been lost later. */
+	/* If the session was lost meanwhile, the timer reports that at once, like a later loss. */
 	if (!rca_conn_has_session(conn))
 		rca_conn_forget(conn);
 	rca_conn_set_timer(conn, rca_conn_has_session(conn) ? req->wait_ms : 0);
@@ -120,7 +119,7 @@ static int trunk_reply(void *lower, const struct rca_tp_conn *rep)
 	return ret;
 }
 
-/* No message is repeated, so the peer needs not be told to wait. */
+/* The peer repeats no message, so it needs no MRA. */
 static int trunk_send_mra(void *lower, u8 time)
 {
 	return 0;
@@ -205,7 +204,7 @@ static int trunk_disconnect(void *lower)
 	return ret;
 }
 
-/* What the peer has to hear of a connection that its owner destroys. */
+/* Send the last message about a connection that its owner destroys. */
 static void send_last(struct rca_trunk_conn *conn)
 {
 	switch (conn->state) {
@@ -239,7 +238,7 @@ static void trunk_destroy(void *lower)
 	rca_conn_remove(conn);
 }
 
-/* Of a request that is being handled: no other record is before that has ended. */
+/* Only while its request is handled: no other record is handled until then. */
 static void trunk_set_owner(void *lower, void *owner)
 {
 	struct rca_trunk_conn *conn = lower;
@@ -283,7 +282,7 @@ const struct rca_trunk_upcalls rca_tp_trunk_upcalls = {
 	.lost = rca_conn_lost,
 };
 
-/* Sets the callbacks of the transport, before any other use. Returns the former ones, for tests. */
+/* Set the callbacks of the transport, before any other use. Returns the former ones, for tests. */
 const struct rca_tp_upcalls *rca_tp_trunk_init(const struct rca_tp_upcalls *upcalls)
 {
 	rca_conn_receive_init(upcalls, &rca_tp_trunk);
