@@ -2,13 +2,13 @@
 /*
  * The session of a trunk, and its frames, which are kept until the peer acknowledges them.
  *
- * A record goes into the frame that is being filled. Frames stay when a link ends, and the next
- * link of the trunk sends those that the peer has not received.
+ * A record is appended to the open frame. Frames outlive their link: the next link of the trunk
+ * sends those that the peer has not received.
  *
- * A session is lost if one of the ends does not have it any more, see open.c. Its frames are then
- * dropped, and its connections end, before another one begins.
+ * A session is lost if one end does not have it any more, see open.c. Its frames are then dropped,
+ * and its connections end, before another session begins.
  *
- * Locking: rca_trunk.lock. Only the work of a trunk begins and loses its session, so it reads the
+ * Locking: rca_trunk.lock. Only the work of a trunk begins and ends its session, so it reads the
  * number without the lock.
  */
 #include "trunk/trunk.h"
@@ -22,7 +22,6 @@
 #include "lib/trace.h"
 #include "transport/transport.h"
 
-/* The buffer of the frame in a slot. Pure. */
 u8 *rca_trunk_frame(const struct rca_trunk *trunk, unsigned int slot)
 {
 	return trunk->frames + slot * RCA_FRAME_MAX;
@@ -33,7 +32,7 @@ static unsigned int slot_of(u32 number)
 	return number % RCA_SESSION_FRAMES;
 }
 
-/* The frame that is being filled is complete. Expects @trunk->lock to be held. */
+/* Complete the open frame: it has its number, and takes no more records. */
 RCA_VISIBLE_IF_KUNIT void rca_trunk_close_frame(struct rca_trunk *trunk)
 {
 	unsigned int slot = slot_of(rca_session_add(&trunk->session));
@@ -45,7 +44,7 @@ RCA_VISIBLE_IF_KUNIT void rca_trunk_close_frame(struct rca_trunk *trunk)
 	trunk->filled = 0;
 }
 
-/* Begins a frame, if none is being filled. Returns false if the peer has to acknowledge first. */
+/* Open a frame, unless one is open. Returns false if the peer has to acknowledge others first. */
 static bool begin_frame(struct rca_trunk *trunk)
 {
 	if (trunk->filling)
@@ -56,7 +55,7 @@ static bool begin_frame(struct rca_trunk *trunk)
 	return true;
 }
 
-/* Appends a record to the frame that is being filled. Returns 0 or a negative errno. */
+/* Append a record to the open frame. Returns 0 or a negative errno; -EMSGSIZE: no room. */
 static int append(struct rca_trunk *trunk, const struct rca_trunk_record *record)
 {
 	u8 *data = rca_trunk_frame(trunk, slot_of(trunk->session.sent + 1));
@@ -69,16 +68,10 @@ static int append(struct rca_trunk *trunk, const struct rca_trunk_record *record
 	return 0;
 }
 
-/**
- * rca_trunk_add() - put a record into a frame
- * @trunk: the trunk
- * @record: the record
- *
- * The frame is sent by rca_trunk_push(), or on the next link.
- *
- * Context: Process context. Does not sleep. Expects @trunk->lock to be held by the caller.
- * Return: 0; -EAGAIN: too much is not acknowledged; -ENOTCONN: there is no session; another errno:
- * the record is invalid.
+/*
+ * Append a record to a frame, which rca_trunk_push() or the next link sends. Returns 0; -EAGAIN:
+ * too many frames are not acknowledged; -ENOTCONN: there is no session; another errno: the record
+ * is invalid.
  */
 int rca_trunk_add(struct rca_trunk *trunk, const struct rca_trunk_record *record)
 {
@@ -103,22 +96,16 @@ int rca_trunk_add(struct rca_trunk *trunk, const struct rca_trunk_record *record
 	return ret;
 }
 
-/* Is number @a after @b? */
+/* Is number @a after @b? Numbers wrap around. */
 static bool is_after(u32 a, u32 b)
 {
 	return (s32)(a - b) > 0;
 }
 
-/**
- * rca_trunk_has_to_send() - does a trunk need a link?
- * @trunk: the trunk
- *
- * A frame whose SEND has completed is in the memory of the peer, which handles what it has received
- * before its link ends. So frames that only wait for an acknowledgement need none, and neither does
- * a PING.
- *
- * Context: Process context. Does not sleep. Expects @trunk->lock to be held by the caller.
- * Return: whether there are records that the peer may not have, or connections that wait.
+/*
+ * Does a trunk need a link, for records that the peer may not have, or for connections that wait? A
+ * frame whose SEND has completed is in the memory of the peer, which handles received frames before
+ * its link ends. So frames that only lack an acknowledgement need no link, and neither does a PING.
  */
 bool rca_trunk_has_to_send(const struct rca_trunk *trunk)
 {
@@ -131,15 +118,10 @@ bool rca_trunk_has_to_send(const struct rca_trunk *trunk)
 	       (is_after(trunk->needed, trunk->sent) && is_after(trunk->needed, session->acked));
 }
 
-/**
- * rca_trunk_join_session() - the QP of a link gets the session of its trunk, or a new one
- * @trunk: the trunk
- * @link: its link, to which nothing was sent yet
- * @number: number of the session that both ends will use
- * @peer_received: number of the last frame of it that the peer has received
- *
- * Context: Process context. Sleeps. From the work of @trunk.
- * Return: 0; -EPROTO: the peer contradicts what it said before.
+/*
+ * Attach the QP of @link, which has sent nothing yet, to session @number: that of the trunk, or a
+ * new one in its place. @peer_received: number of the last frame that the peer has received.
+ * Returns -EPROTO if the peer contradicts an earlier message. From the work of @trunk; sleeps.
  */
 int rca_trunk_join_session(struct rca_trunk *trunk, const struct rca_trunk_link *link, u32 number,
 			   u32 peer_received)
@@ -169,12 +151,7 @@ int rca_trunk_join_session(struct rca_trunk *trunk, const struct rca_trunk_link 
 	return ret;
 }
 
-/**
- * rca_trunk_lose_session() - a trunk has no session any more
- * @trunk: the trunk, whose link has no QP that is connected
- *
- * Context: Process context. Sleeps. From the work of @trunk. Takes and releases @trunk->lock.
- */
+/* End the session of a trunk, whose link has no connected QP. From the work of @trunk; sleeps. */
 void rca_trunk_lose_session(struct rca_trunk *trunk)
 {
 	bool had_users;
@@ -189,7 +166,7 @@ void rca_trunk_lose_session(struct rca_trunk *trunk)
 	trunk->sent = 0;
 	trunk->needed = 0;
 	trunk->tries = 0;
-	/* Another load of the peer's module may be asked for a session. */
+	/* Still open a link to another load of the peer's module, which may begin a session. */
 	if (rca_hello_is_of(&trunk->hello, trunk->boot_id))
 		trunk->wanted = false;
 	spin_unlock(&trunk->lock);
@@ -204,18 +181,18 @@ void rca_trunk_lose_session(struct rca_trunk *trunk)
 /*
  * The frames on a link.
  *
- * The frame that is being filled is sent at once if no SEND is under way, else when that one has
- * arrived, by the work of the link (link_qp.c), with what came meanwhile: no timer delays a
- * record. At most RCA_LINK_SENDS frames are under way, all but one of them full. Received frames
- * are handled in that work, one at a time.
+ * The open frame is sent at once if no SEND is under way. Otherwise the work of the link
+ * (link_qp.c) sends it after the completion of that SEND, with the records added meanwhile: no
+ * timer delays a record. At most RCA_LINK_SENDS frames are under way, all but one of them full. The
+ * same work handles received frames, one at a time.
  *
- * An adapter asks for a lost SEND at once if another one follows it, and else repeats it only after
- * the timeout of the QP. So if a SEND is under way for some milliseconds, another frame is sent.
+ * An adapter requests a lost SEND again as soon as a later one arrives; otherwise the sender
+ * repeats it only after the timeout of the QP. So another frame is sent if a SEND is under way for
+ * some milliseconds.
  *
  * Any error ends the link: the work of its trunk destroys the QP, see open.c. The completions of a
- * QP that is drained are errors, too. Frames that were received before are handled until it is
- * drained: the peer knows them to be in the memory of this host, and does not open another link for
- * them.
+ * drained QP are errors, too. Frames that were received before are handled until the QP is drained:
+ * the peer knows that this host has them in memory, and opens no other link for them.
  *
  * Locking: rca_trunk.lock for sending and for the session; process context.
  */
@@ -227,14 +204,6 @@ static struct ib_device *ibdev_of(const struct rca_trunk_link *link)
 	return link->trunk->dev->ibdev;
 }
 
-/**
- * rca_link_post_receive() - give a receive buffer to the QP
- * @link: the link
- * @buf: the buffer
- *
- * Context: Process context. Does not sleep.
- * Return: 0 or a negative errno.
- */
 int rca_link_post_receive(struct rca_trunk_link *link, struct rca_link_buf *buf)
 {
 	struct ib_sge sge = {
@@ -301,7 +270,7 @@ static int send_frame(struct rca_trunk_link *link)
 	return post_send(link, &link->sends[slot], hdr.len);
 }
 
-/* There are as many buffers for acknowledgements as SENDs may be under way. */
+/* There is a buffer for each SEND that may be under way. */
 static int send_ack(struct rca_trunk_link *link)
 {
 	unsigned int slot = find_first_zero_bit(&link->acks_under_way, RCA_LINK_SENDS);
@@ -318,7 +287,7 @@ static bool is_ack(const struct rca_trunk_link *link, const struct rca_link_buf 
 	return buf >= link->acks && buf < link->acks + RCA_LINK_SENDS;
 }
 
-/* Completion of a SEND, with the lock of the trunk. */
+/* Completion handler of a SEND. */
 void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rca_link_buf *buf = container_of(wc->wr_cqe, struct rca_link_buf, cqe);
@@ -330,19 +299,14 @@ void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (is_ack(link, buf))
 		__clear_bit(buf - link->acks, &link->acks_under_way);
 	else if (wc->status == IB_WC_SUCCESS)
-		trunk->sent++;	/* SENDs complete in their order */
+		trunk->sent++;	/* SENDs complete in order */
 	if (wc->status != IB_WC_SUCCESS) {
 		rca_trunk_because(trunk, "the QP has failed");
 		rca_link_tell(link, RCA_LINK_END);
 	}
 }
 
-/**
- * rca_link_reap_sends() - see which SENDs have completed
- * @link: the link, with its queues
- *
- * Context: Process context. Does not sleep. Expects the lock of its trunk to be held by the caller.
- */
+/* Handle the completed SENDs of a link, whose queues exist. */
 void rca_link_reap_sends(struct rca_trunk_link *link)
 {
 	struct ib_wc wcs[RCA_LINK_SENDS];
@@ -356,13 +320,7 @@ void rca_link_reap_sends(struct rca_trunk_link *link)
 	} while (count == ARRAY_SIZE(wcs));
 }
 
-/**
- * rca_link_needs_completion() - whether the work of a link has to run when a SEND completes
- * @link: the link
- *
- * Context: Process context. Does not sleep. Expects the lock of its trunk to be held by the caller.
- * Return: whether something waits for that, or the QP is drained.
- */
+/* Must the work run at the next completion of a SEND, to send more or to drain the QP? */
 bool rca_link_needs_completion(const struct rca_trunk_link *link)
 {
 	const struct rca_trunk *trunk = link->trunk;
@@ -375,14 +333,7 @@ bool rca_link_needs_completion(const struct rca_trunk_link *link)
 				   rca_session_ack_due(&trunk->session));
 }
 
-/**
- * rca_link_push() - send what waits, as far as the peer has room
- * @link: the link
- *
- * Nothing is sent before it is ready.
- *
- * Context: Process context. Does not sleep. Expects the lock of its trunk to be held by the caller.
- */
+/* Send all frames for which the peer has room, once the link is ready. */
 void rca_link_push(struct rca_trunk_link *link)
 {
 	struct rca_trunk *trunk = link->trunk;
@@ -394,7 +345,7 @@ void rca_link_push(struct rca_trunk_link *link)
 		return;
 	rca_trunk_upcalls->fill(trunk);
 	while (link->under_way < RCA_LINK_SENDS && !ret) {
-		/* Until it can be sent, more records are added to the frame. */
+		/* The frame stays open for more records until it can be sent. */
 		if (trunk->filled && session->next == session->sent + 1 && !link->under_way &&
 		    rca_session_has_room(session))
 			rca_trunk_close_frame(trunk);
@@ -411,13 +362,8 @@ void rca_link_push(struct rca_trunk_link *link)
 	}
 }
 
-/**
- * rca_trunk_push() - send the records that wait
- * @trunk: the trunk
- *
- * Either now, or by the work of the link; without a link, one is opened for them.
- *
- * Context: Process context. Does not sleep. Expects @trunk->lock to be held by the caller.
+/*
+ * Send the unsent records now, or by the work of the link. Without a link, one is opened for them.
  */
 void rca_trunk_push(struct rca_trunk *trunk)
 {
@@ -439,14 +385,7 @@ void rca_trunk_push(struct rca_trunk *trunk)
 		rca_link_run(link);
 }
 
-/**
- * rca_trunk_probe() - find out whether the peer is still there
- * @trunk: the trunk
- *
- * The peer answers; if it cannot be reached, the SEND fails, which ends the link.
- *
- * Context: Process context. Does not sleep. Expects @trunk->lock to be held by the caller.
- */
+/* Ping the peer, which answers. If it is unreachable, the SEND fails, which ends the link. */
 void rca_trunk_probe(struct rca_trunk *trunk)
 {
 	static const struct rca_trunk_record ping = { .type = RCA_RECORD_PING };
@@ -456,7 +395,7 @@ void rca_trunk_probe(struct rca_trunk *trunk)
 	rca_trunk_push(trunk);
 }
 
-/* Handles a record. Returns 0, or an errno if it is refused. */
+/* Returns 0, or an errno if the record is refused. */
 static int handle_record(struct rca_trunk *trunk, const struct rca_trunk_record *record)
 {
 	if (record->type != RCA_RECORD_PING)
@@ -467,7 +406,7 @@ static int handle_record(struct rca_trunk *trunk, const struct rca_trunk_record 
 	return 0;
 }
 
-/* Handles the records of a frame. Returns 0, or an errno if one is malformed or refused. */
+/* Returns 0, or an errno if a record is malformed or refused. */
 static int handle_records(struct rca_trunk_link *link, const u8 *data, u16 len, u8 count)
 {
 	struct rca_trunk_record record;
@@ -486,7 +425,7 @@ static int handle_records(struct rca_trunk_link *link, const u8 *data, u16 len, 
 	return len ? -EPROTO : 0;
 }
 
-/* Returns the verdict about a frame. The first one of the peer shows that the QP works. */
+/* Returns the verdict about a frame. The first one from the peer proves that the QP works. */
 static enum rca_session_verdict take_frame(struct rca_trunk_link *link,
 					   const struct rca_frame_hdr *hdr)
 {
@@ -510,8 +449,9 @@ out_unlock:
 }
 
 /*
- * Returns 0; -EBADMSG: the frame is not of the peer; or another errno: it contradicts the session.
- * An RC QP takes packets of any sender that knows its number, but only the peer knows the cookie.
+ * Returns 0; -EBADMSG: the frame is not from the peer; another errno: it contradicts the session.
+ * An RC QP accepts packets from any sender that knows its number, but only the peer knows the
+ * cookie.
  */
 static int receive(struct rca_trunk_link *link, const u8 *data, u32 len)
 {
@@ -532,7 +472,7 @@ static int receive(struct rca_trunk_link *link, const u8 *data, u32 len)
 	}
 }
 
-/* Gives the buffer of a frame that was handled to the QP again. Returns 0 or a negative errno. */
+/* Post the buffer of a handled frame again. Returns 0 or a negative errno. */
 static int post_again(struct rca_trunk_link *link, struct rca_link_buf *buf)
 {
 	struct rca_trunk *trunk = link->trunk;
@@ -547,7 +487,7 @@ static int post_again(struct rca_trunk_link *link, struct rca_link_buf *buf)
 	return ret;
 }
 
-/* Completion of a receive. */
+/* Completion handler of a receive. */
 void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rca_link_buf *buf = container_of(wc->wr_cqe, struct rca_link_buf, cqe);
@@ -568,7 +508,7 @@ void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 		rca_link_tell(link, RCA_LINK_END);
 	} else if (ret) {
 		rca_trunk_because(link->trunk, "a frame was malformed");
-		rca_link_tell(link, RCA_LINK_LOST);	/* no other link can mend that */
+		rca_link_tell(link, RCA_LINK_LOST);	/* another link cannot mend that */
 	} else if (post_again(link, buf)) {
 		rca_trunk_because(link->trunk, "a buffer could not be posted");
 		rca_link_tell(link, RCA_LINK_END);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Whether a trunk needs a link, and when, whether its peer is there, and what it needs of the port
- * of this host.
+ * Keepalive of trunks: whether and when a trunk needs a link, whether its peer is alive, and the
+ * state of the port of this host.
  *
- * With peer_death_ms, peers to which there are connections are asked for a frame four times in that
- * time, and the sessions of those that are silent for so long are lost. Without it, a peer is only
- * asked when a port has come up: an RC QP that cannot reach it fails.
+ * With peer_death_ms, each peer with connections is pinged four times in that time, and its session
+ * is lost after that time without a frame. Without the parameter, a peer is pinged only when a port
+ * has come up: an RC QP that cannot reach its peer fails.
  *
- * While a port is down, the peer is not asked, and no CM message is begun: soft-RoCE takes one that
- * cannot leave for an error of the port's QP 1, which then never works again. A RoCE port is up if
- * the network device of the GID is: the core hears of that from some drivers only.
+ * While a port is down, no peer is pinged, and no exchange of CM messages is begun: soft-RoCE takes
+ * a MAD that cannot leave for an error of the port's QP1, which then never works again. A RoCE port
+ * is up if the net device of the GID is: only some drivers report that to the RDMA core.
  *
- * Locking: rca_trunk.lock. From the work of a trunk, but for the parameter.
+ * Locking: rca_trunk.lock. From the work of a trunk, but for the parameters.
  */
 #include "trunk/trunk.h"
 
@@ -27,14 +27,14 @@
 #include "lib/testing.h"
 #include "transport/transport.h"
 
-/* A session whose link cannot be opened again for so long is lost. */
+/* A session is lost if no link can be opened for this time. */
 #define REOPEN_TIME	(30UL * HZ)
 
-/* Times between two attempts: doubled each time. */
+/* Time between two attempts to open a link: doubled after each, up to the last value. */
 #define FIRST_BACKOFF	(1UL * HZ)
 #define LAST_BACKOFF	(8UL * HZ)
 
-/* An hour is as good as for ever, and no overflow. */
+/* Upper bound of trunk_idle_s; keeps seconds * HZ from overflowing. */
 #define MOST_IDLE_S	3600U
 
 static int set_idle(const char *val, const struct kernel_param *param)
@@ -55,14 +55,14 @@ static unsigned int trunk_idle_s = 60;
 module_param_cb(trunk_idle_s, &idle_ops, &trunk_idle_s, 0644);
 MODULE_PARM_DESC(trunk_idle_s, "seconds without a message after which a trunk is closed, 3600 at most");
 
-/* Limits of peer_death_ms, but for 0. */
+/* Range of peer_death_ms, besides 0. */
 #define LEAST_MS	500U
 #define MOST_MS		3600000U
 
 /* Module parameter. Unit tests change it. */
 RCA_VISIBLE_IF_KUNIT unsigned int rca_peer_death_ms;
 
-/* The silence before is not that of a peer that was watched. Expects to be called under RCU. */
+/* Start the keepalive of a peer, whose earlier silence does not count. Under RCU. */
 static void watch_peer(struct rca_trunk *trunk)
 {
 	spin_lock(&trunk->lock);
@@ -99,39 +99,38 @@ static const struct kernel_param_ops peer_death_ops = {
 module_param_cb(peer_death_ms, &peer_death_ops, &rca_peer_death_ms, 0644);
 MODULE_PARM_DESC(peer_death_ms, "milliseconds of silence after which the connections over a trunk end, 500 at least; 0: never");
 
-/* Silence after which a session is lost, in jiffies; 0: peers are not watched. Any context. */
+/* Silence after which a session is lost, in jiffies; 0: no keepalive. Any context. */
 static unsigned long death_time(void)
 {
 	return msecs_to_jiffies(READ_ONCE(rca_peer_death_ms));
 }
 
-/* Is the peer of a trunk watched? Expects @trunk->lock to be held. */
+/* Is the peer pinged? Only a session with connections has a keepalive. */
 bool rca_watch_is_on(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
 	return death_time() && trunk->session.number && trunk->users;
 }
 
-/* Is there something to send? Likewise. */
 bool rca_watch_needs_link(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
 	return trunk->wanted || rca_trunk_has_to_send(trunk);
 }
 
-/* Time without a message after which a link ends, in jiffies. Any context. */
+/* Time without a frame after which a link ends, in jiffies. Any context. */
 static unsigned long idle_time(void)
 {
 	return min(READ_ONCE(trunk_idle_s), MOST_IDLE_S) * HZ;
 }
 
-/* May the link of a trunk end because it is idle? Links to peers that are watched stay. */
+/* May the link of a trunk end when it is idle? The keepalive needs its link. */
 static bool may_idle(const struct rca_trunk *trunk)
 {
 	return trunk->link && trunk->link->ready && !rca_watch_is_on(trunk);
 }
 
-/* Has the link of a trunk to end because it is idle? Its peer has to hear that. */
+/* Must the link of a trunk end because it is idle? Not before the port can send its DREQ. */
 bool rca_watch_is_idle(struct rca_trunk *trunk)
 {
 	bool idle;
@@ -143,12 +142,9 @@ bool rca_watch_is_idle(struct rca_trunk *trunk)
 	return idle;
 }
 
-/**
- * rca_watch_idle_for() - for how long was the link of a trunk idle?
- * @trunk: the trunk
- *
- * Context: Process context. Expects @trunk->lock to be held by the caller.
- * Return: the time in jiffies; 0: it has no link, the link is needed, or it ends already.
+/*
+ * Idle time of the link of a trunk, in jiffies; 0: it has none, needs it, or is ending it. With
+ * trunk->lock held.
  */
 unsigned long rca_watch_idle_for(const struct rca_trunk *trunk)
 {
@@ -160,16 +156,11 @@ unsigned long rca_watch_idle_for(const struct rca_trunk *trunk)
 	return jiffies - link->used_at;
 }
 
-/**
- * rca_watch_is_silent() - has nothing come from a peer that is watched?
- * @trunk: the trunk
- *
- * A peer that can be asked was asked without an answer, so a host that was stopped for a while does
- * not take its own silence for that of the peer. While its port is down it cannot be asked, which
- * counts as often.
- *
- * Context: Process context. Expects @trunk->lock to be held by the caller.
- * Return: whether its session is lost.
+/*
+ * Is the session lost because the peer was silent for too long? With an open link, the peer must
+ * also have left RCA_WATCH_PROBES PINGs unanswered, so a host that was stopped for a while does not
+ * take its own silence for that of the peer. While the port is down, PINGs are counted without
+ * being sent.
  */
 bool rca_watch_is_silent(const struct rca_trunk *trunk)
 {
@@ -178,7 +169,7 @@ bool rca_watch_is_silent(const struct rca_trunk *trunk)
 	       (!trunk->up || trunk->probes >= RCA_WATCH_PROBES);
 }
 
-/* Do the GID and the partition of a trunk exist? */
+/* Does the port still have the GID and the partition of a trunk? */
 static bool port_has(const struct rca_trunk *trunk)
 {
 	const struct rca_peer_key *key = &trunk->key.peer;
@@ -191,7 +182,7 @@ static bool port_has(const struct rca_trunk *trunk)
 	       !ib_find_cached_pkey(ibdev, key->port_num, key->pkey, &index);
 }
 
-/* A GID that is gone has no network device; nothing is sent with it. */
+/* A removed GID has no net device, and counts as up: nothing is sent with it. */
 static bool netdev_is_up(const struct ib_gid_attr *attr)
 {
 	struct net_device *ndev;
@@ -204,13 +195,7 @@ static bool netdev_is_up(const struct ib_gid_attr *attr)
 	return up;
 }
 
-/**
- * rca_watch_port_is_up() - can the port of a trunk send?
- * @trunk: the trunk
- *
- * Context: Any context.
- * Return: whether it is active now.
- */
+/* Can the port of a trunk send now? Any context. */
 bool rca_watch_port_is_up(const struct rca_trunk *trunk)
 {
 	struct ib_device *ibdev = trunk->dev->ibdev;
@@ -222,7 +207,7 @@ bool rca_watch_port_is_up(const struct rca_trunk *trunk)
 	return !ib_get_cached_port_state(ibdev, port, &state) && state == IB_PORT_ACTIVE;
 }
 
-/* Returns whether the peer has to be asked, because the state of the port has changed. */
+/* Returns whether the state of the port has changed, so that the peer has to be pinged. */
 static bool take_change(struct rca_trunk *trunk)
 {
 	bool state_changed;
@@ -235,14 +220,9 @@ static bool take_change(struct rca_trunk *trunk)
 	return state_changed;
 }
 
-/**
- * rca_watch_port() - look at the port of a trunk, if it has changed or is down, or if a link may be
- *                    opened
- * @trunk: the trunk
- *
- * If its GID or its partition has gone, its link ends.
- *
- * Context: Process context. From the work of @trunk.
+/*
+ * Check the port of a trunk if it has changed or is down, or if a link may be opened. If its GID or
+ * its partition is gone, the link of the trunk ends. From the work of @trunk.
  */
 void rca_watch_port(struct rca_trunk *trunk)
 {
@@ -266,7 +246,7 @@ void rca_watch_port(struct rca_trunk *trunk)
 	spin_unlock(&trunk->lock);
 }
 
-/* Asks a peer that is watched for a frame, if it is time. From the work of @trunk. */
+/* Ping the peer of a trunk if its keepalive is due. From the work of @trunk. */
 void rca_watch_peer(struct rca_trunk *trunk)
 {
 	spin_lock(&trunk->lock);
@@ -285,7 +265,7 @@ static unsigned long backoff(unsigned int tries)
 	return tries ? min(FIRST_BACKOFF << min(tries - 1, 16U), LAST_BACKOFF) : 0;
 }
 
-/* Does a session that needs a link get none? Expects @trunk->lock to be held. */
+/* Is the session lost because it needs a link, and none could be opened? */
 bool rca_watch_is_overdue(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
@@ -295,20 +275,19 @@ bool rca_watch_is_overdue(const struct rca_trunk *trunk)
 	       (trunk->tries && time_after_eq(jiffies, trunk->down_at + REOPEN_TIME));
 }
 
-/* When may a link be asked for again, in jiffies? Likewise. */
+/* Time of the next attempt to open a link, in jiffies. */
 unsigned long rca_watch_next_try(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
 	return trunk->tried_at + backoff(trunk->tries);
 }
 
-/* The earlier of two times, in jiffies. */
 static unsigned long earlier(unsigned long a, unsigned long b)
 {
 	return time_before(a, b) ? a : b;
 }
 
-/* When a trunk that has a link has to be looked at. */
+/* Time of the next run of the work of a trunk with a link, in jiffies. */
 static unsigned long link_time(const struct rca_trunk *trunk)
 {
 	const struct rca_trunk_link *link = trunk->link;
@@ -317,7 +296,7 @@ static unsigned long link_time(const struct rca_trunk *trunk)
 
 	if (!death)
 		return idle_at;
-	/* It may get users meanwhile. */
+	/* A first connection may start the keepalive meanwhile. */
 	if (!rca_watch_is_on(trunk))
 		return earlier(idle_at, jiffies + death / RCA_WATCH_PROBES);
 	if (!trunk->up)
@@ -325,12 +304,12 @@ static unsigned long link_time(const struct rca_trunk *trunk)
 	return trunk->probed_at + death / RCA_WATCH_PROBES;
 }
 
-/* When a trunk that has no link has to be looked at. */
+/* Time of the next run of the work of a trunk without a link, in jiffies. */
 static unsigned long retry_time(const struct rca_trunk *trunk)
 {
 	unsigned long at = rca_watch_next_try(trunk);
 
-	/* Its work runs when it has a place. */
+	/* The work also runs when the trunk gets its place. */
 	if (READ_ONCE(trunk->has_place) == RCA_PLACE_WAITS)
 		return trunk->heard_at + death_time();
 	if (rca_watch_needs_link(trunk))
@@ -341,7 +320,7 @@ static unsigned long retry_time(const struct rca_trunk *trunk)
 				 earlier(at, trunk->heard_at + death_time());
 }
 
-/* Does a trunk have to be looked at later? */
+/* Must the work of a trunk run again without an event? */
 static bool is_timed(const struct rca_trunk *trunk)
 {
 	if (trunk->link)
@@ -352,7 +331,7 @@ static bool is_timed(const struct rca_trunk *trunk)
 	       (trunk->tries && !trunk->unusable && rca_watch_needs_link(trunk));
 }
 
-/* When a trunk has to be looked at whose port is down: some drivers do not tell that it is up. */
+/* Time of the next poll of a port that is down: some drivers never report PORT_ACTIVE. */
 static unsigned long port_time(void)
 {
 	unsigned long death = death_time();
@@ -360,12 +339,9 @@ static unsigned long port_time(void)
 	return jiffies + (death ? min(death / RCA_WATCH_PROBES, RCA_WATCH_PORT) : RCA_WATCH_PORT);
 }
 
-/**
- * rca_watch_delay() - when does the work of a trunk have to run again by itself?
- * @trunk: the trunk
- *
- * Context: Process context. From the work of @trunk.
- * Return: the time until then in jiffies; 0: it need not.
+/*
+ * Time until the work of a trunk must run again without an event, in jiffies; 0: it need not. From
+ * that work.
  */
 unsigned long rca_watch_delay(struct rca_trunk *trunk)
 {

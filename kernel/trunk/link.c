@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Links: their number, their references, their work (link_qp.c), and what the work of their trunk
- * is told.
+ * Links: their number, their references, their work (link_qp.c), and notifications to the work of
+ * their trunk.
  *
- * A trunk has a place while it has a link, and there are trunk_max of them. A trunk that needs one
- * when there is none lets the link end that was idle longest, and waits for its place.
+ * A trunk has a place while it has a link, and there are trunk_max places. A trunk that needs a
+ * link when no place is free ends the link that was idle longest, and waits for its place.
  *
  * Locking: places_lock, under which the locks of trunks may be taken.
  */
@@ -21,14 +21,14 @@
 
 #define PSN_MASK	0xffffff
 
-/* Limits of the parameter. A link takes about 22 KiB, and on soft-RoCE twice as much. */
+/* Range of trunk_max. A link takes about 22 KiB, and on soft-RoCE twice as much. */
 #define LEAST_PLACES	1U
 #define MOST_PLACES	4096U
 
 /* A SEND that has not completed after this time may be lost: 4 ms at least. */
 #define OVERDUE_DELAY	(msecs_to_jiffies(4) + 1)
 
-/* A link that was idle for less does not end for another one. */
+/* A link that was idle for a shorter time does not end for another one. */
 #define LEAST_IDLE	(1UL * HZ)
 
 /* Module parameter. Unit tests change it. */
@@ -41,15 +41,14 @@ static unsigned int places;	/* length of placed (lock: places_lock) */
 static unsigned int waiters;	/* length of waiting (lock: places_lock) */
 
 /*
- * Not the workqueue of trunks, whose works wait for completions. Its priority is that of programs,
- * as that of ib_cm's is: the busier a processor is, the more is sent at once.
+ * Separate from the workqueue of trunks, whose works wait for completions. It has the priority of
+ * programs, as that of ib_cm has: the busier a processor is, the more records share a frame.
  */
 static struct workqueue_struct *link_wq;
 
-/* Ends of links, which may wait for a driver: no other work waits for them. */
+/* Ends links, which may wait for a driver, without delaying other works. */
 static struct workqueue_struct *end_wq;
 
-/* Module init. Returns 0 or a negative errno. */
 int __init rca_links_init(void)
 {
 	link_wq = alloc_workqueue("rdma_cm_alt_link", WQ_UNBOUND, 0);
@@ -92,66 +91,42 @@ static const struct kernel_param_ops trunk_max_ops = {
 module_param_cb(trunk_max, &trunk_max_ops, &rca_trunk_max, 0644);
 MODULE_PARM_DESC(trunk_max, "how many trunks may be open on a host, 1 to 4096, about 30 KiB each");
 
-/**
- * rca_link_run() - let the work of a link run soon
- * @link: the link, which has a completion queue that is not being destroyed
- *
- * Context: Any context.
- */
+/* Any context. The completion queues of the link exist, and are not being destroyed. */
 void rca_link_run(struct rca_trunk_link *link)
 {
 	queue_work(link_wq, &link->poll);
 }
 
-/**
- * rca_link_arm_sends() - let the work of a link run when the next SEND completes
- * @link: the link, with its queues
- *
- * A queue is asked once for each callback: adapters are told by a write to a register.
- *
- * Context: Process context. Does not sleep. Expects the lock of its trunk to be held by the caller.
- * Return: whether SENDs may have completed already, so the work has to run now.
+/*
+ * Run the work of a link at the next completion of a SEND. Returns true if SENDs may have completed
+ * already: the work must run now. The queue is armed once for each callback, because arming writes
+ * to a register of the adapter.
  */
 bool rca_link_arm_sends(struct rca_trunk_link *link)
 {
 	lockdep_assert_held(&link->trunk->lock);
-	/* The callback lets the work run, which needs the lock: it comes after what was posted. */
+	/* The callback queues the work, which takes the lock, and so sees what is posted here. */
 	if (READ_ONCE(link->armed))
 		return false;
 	WRITE_ONCE(link->armed, true);
 	return rca_link_notify(link->send_cq);
 }
 
-/**
- * rca_link_run_overdue() - look later whether a SEND may be lost
- * @link: the link, as for rca_link_run()
- *
- * Context: Any context.
- */
+/* Check later for a lost SEND. As rca_link_run(). */
 void rca_link_run_overdue(struct rca_trunk_link *link)
 {
 	queue_delayed_work(link_wq, &link->overdue, OVERDUE_DELAY);
 }
 
-/**
- * rca_link_run_end() - let the rest of the end of a link run
- * @link: the link; the work puts its first reference
- * @delay: after this time, in jiffies
- *
- * Context: Any context.
- */
+/* Run end_work(), which puts the first reference of the link, after @delay jiffies. Any context. */
 void rca_link_run_end(struct rca_trunk_link *link, unsigned long delay)
 {
 	queue_delayed_work(end_wq, &link->end, delay);
 }
 
-/**
- * rca_link_make() - make a link
- * @trunk: its trunk
- * @active: this host will ask for it
- *
- * Context: Process context, also callbacks. Does not sleep.
- * Return: the link; NULL: there is no memory.
+/*
+ * Returns NULL without memory. @active: this host will request the link. Does not sleep; callbacks
+ * call it, too.
  */
 struct rca_trunk_link *rca_link_make(struct rca_trunk *trunk, bool active)
 {
@@ -192,12 +167,9 @@ void rca_link_put(struct rca_trunk_link *link)
 	kfree_rcu(link, rcu);
 }
 
-/**
- * rca_link_tell() - tell the work of a trunk what has happened to a link
- * @link: the link
- * @news: RCA_LINK_START and so on
- *
- * Context: Any context. The caller has a reference, or is one that the end of @link waits for.
+/*
+ * Notify the work of the trunk of an event of its link: RCA_LINK_START and so on. Any context. The
+ * caller holds a reference, or the end of @link waits for the caller.
  */
 void rca_link_tell(struct rca_trunk_link *link, unsigned int news)
 {
@@ -205,13 +177,12 @@ void rca_link_tell(struct rca_trunk_link *link, unsigned int news)
 	rca_trunk_run(link->trunk);
 }
 
-/* Has a link to end? Any context. */
 bool rca_link_is_ending(const struct rca_trunk_link *link)
 {
 	return test_bit(RCA_LINK_END, &link->news) || test_bit(RCA_LINK_LOST, &link->news);
 }
 
-/* Does the link of a trunk end, so that its place will be free? */
+/* Is the link of a trunk ending, so that its place will be free? */
 static bool is_leaving(const struct rca_trunk *trunk)
 {
 	const struct rca_trunk_link *link = trunk->link;
@@ -221,8 +192,8 @@ static bool is_leaving(const struct rca_trunk *trunk)
 }
 
 /*
- * Returns the trunk whose link was idle longest, and long enough; NULL: there is none.
- * @leaving: set to the number of links that end
+ * Returns the trunk whose link was idle longest, and for LEAST_IDLE; NULL: there is none. @leaving:
+ * set to the number of links that are ending.
  */
 static struct rca_trunk *find_oldest(rca_link_idle_t idle, unsigned int *leaving)
 {
@@ -244,7 +215,7 @@ static struct rca_trunk *find_oldest(rca_link_idle_t idle, unsigned int *leaving
 	return oldest;
 }
 
-/* Lets the link of a trunk end, unless it has been used meanwhile. Returns whether it does. */
+/* End the link of a trunk, unless it was used meanwhile. Returns whether it ends. */
 static bool end_idle(struct rca_trunk *trunk, rca_link_idle_t idle)
 {
 	bool ends;
@@ -260,8 +231,8 @@ static bool end_idle(struct rca_trunk *trunk, rca_link_idle_t idle)
 }
 
 /*
- * Will there be a place for another trunk? If no link ends whose place is not taken, the one that
- * was idle longest has to.
+ * Will there be a place for another trunk? If each ending link has a waiting trunk already, end the
+ * link that was idle longest.
  */
 static bool make_place(rca_link_idle_t idle)
 {
@@ -276,7 +247,7 @@ static bool make_place(rca_link_idle_t idle)
 	return oldest;
 }
 
-/* Puts a trunk into the list of those that have a place, or of those that wait for one. */
+/* Put a trunk into the list of trunks with a place, or of trunks that wait for one. */
 static void enter(struct rca_trunk *trunk, enum rca_place has_place)
 {
 	lockdep_assert_held(&places_lock);
@@ -284,17 +255,10 @@ static void enter(struct rca_trunk *trunk, enum rca_place has_place)
 	list_move_tail(&trunk->place, has_place == RCA_PLACE_TAKEN ? &placed : &waiting);
 }
 
-/**
- * rca_link_take_place() - may a trunk have a link?
- * @trunk: the trunk, which has none
- * @idle: tells for how long the link of a trunk was idle
- *
- * A trunk that waits gets the place of a link that ends. If trunk_max was lowered, nobody waits
- * until there are not too many any more.
- *
- * Context: Process context. Does not sleep. From the work of @trunk.
- * Return: RCA_PLACE_TAKEN: yes; RCA_PLACE_WAITS: later: its work runs when it has a place;
- * RCA_PLACE_NONE: no, as no other link was idle for a second.
+/*
+ * Get a place for a trunk, which has no link. RCA_PLACE_WAITS: its work runs when it has the place
+ * of a link that is ending. RCA_PLACE_NONE: no other link was idle for a second. After trunk_max
+ * was lowered, no trunk waits before the surplus links have ended. From the work of @trunk.
  */
 enum rca_place rca_link_take_place(struct rca_trunk *trunk, rca_link_idle_t idle)
 {
@@ -314,7 +278,7 @@ enum rca_place rca_link_take_place(struct rca_trunk *trunk, rca_link_idle_t idle
 	return has_place;
 }
 
-/* There is a place: who has waited longest gets it. A trunk that waits is not dropped. */
+/* Give a free place to the trunk that has waited longest. A waiting trunk is not dropped. */
 static void pass_on(void)
 {
 	struct rca_trunk *next = list_first_entry_or_null(&waiting, struct rca_trunk, place);
@@ -329,14 +293,7 @@ static void pass_on(void)
 	rca_trunk_run(next);
 }
 
-/**
- * rca_link_leave_place() - a trunk has no link, and does not wait for one
- * @trunk: the trunk
- *
- * Its place goes to a trunk that waits for one.
- *
- * Context: Process context. Does not sleep. From the work of @trunk.
- */
+/* Give up the place of a trunk without a link, or stop waiting for one. From the work of @trunk. */
 void rca_link_leave_place(struct rca_trunk *trunk)
 {
 	spin_lock(&places_lock);

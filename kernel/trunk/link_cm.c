@@ -2,8 +2,8 @@
 /*
  * The ib_cm connection of a link, between two kernels.
  *
- * A callback of ib_cm notes what has happened, and lets the work of the trunk run. Only the work
- * creates and destroys, one step at a time, because callbacks may not wait:
+ * A callback of ib_cm notes its event and queues the work of the trunk, because callbacks may not
+ * wait. Only the work creates and destroys, one step at a time:
  *
  *   active side                          passive side
  *   START: QP, REQ
@@ -12,15 +12,15 @@
  *   (callback) REP: checked
  *   REP: QP connected, RTU, a frame
  *                                        RTU: a frame
- *   UP: a frame has come; open           UP: a frame has come; open
+ *   UP: frame received; open             UP: frame received; open
  *
- * END comes from either side, from a failed QP, from a failed step, or from the removal of the
- * device, at any time.
+ * END may come at any time: from either side, from a failed QP, from a failed step, or from the
+ * removal of the device.
  *
- * The REQ names the session that its sender has, and the last frame that it has received. The other
- * side continues that session if it has it too, or begins another one, and tells in the REP which
- * one it is and what it has received itself. Nothing can be received meanwhile: the QP of the last
- * link was drained before a link starts.
+ * The REQ names the session of its sender, and the last frame that the sender has received. The
+ * other side continues that session if it has it, too, and otherwise begins another one. Its REP
+ * names the session, and the last frame that it has received itself. No frame arrives meanwhile:
+ * the QP of the last link was drained before this link starts.
  *
  * Locking: none of its own; the work of the trunk is the only user of the parts of a link.
  */
@@ -36,10 +36,10 @@
 #define CM_TIMEOUT	17
 #define CM_RETRIES	4
 
-/* How often the QP repeats a frame. IBTA has 7 at most, which soft-RoCE takes for no limit. */
+/* Retries of the QP. IBTA allows 7 at most, which soft-RoCE takes for no limit. */
 #define QP_RETRIES	6
 
-/* How often it does while the peer has no receive buffer: 7 is no limit (IBTA). */
+/* Retries while the peer has no receive buffer: 7 is no limit (IBTA). */
 #define RNR_RETRIES	7
 
 static void set_open(struct rca_trunk_link *link, struct rca_trunk_open *open)
@@ -97,7 +97,7 @@ static int send_rep(struct rca_trunk_link *link)
 	return ib_send_cm_rep(link->cm_id, &param);
 }
 
-/* It must be from the load of the peer's module that has told the hello. */
+/* The REP must come from the load of the peer's module that has sent the hello. */
 static bool take_rep(struct rca_trunk_link *link, const void *data, u32 qpn)
 {
 	struct rca_trunk_open open;
@@ -113,7 +113,7 @@ static bool take_rep(struct rca_trunk_link *link, const void *data, u32 qpn)
 	return true;
 }
 
-/* A DREQ ends the link; it may say that the peer has lost the session, too. */
+/* A DREQ ends the link. If it names the session, the peer has lost that, too. */
 static unsigned int take_dreq(struct rca_trunk_link *link, const void *data)
 {
 	u32 session = rca_trunk_dreq_unpack(data, IB_CM_DREQ_PRIVATE_DATA_SIZE);
@@ -127,7 +127,7 @@ static unsigned int take_dreq(struct rca_trunk_link *link, const void *data)
 	return lost ? RCA_LINK_LOST : RCA_LINK_END;
 }
 
-/* Why a link ends after a message, or after none. */
+/* Reason why a link ends after an event of ib_cm. */
 static const char *why_ended(enum ib_cm_event_type event)
 {
 	switch (event) {
@@ -156,7 +156,7 @@ int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 			news = RCA_LINK_REP;
 		break;
 	case IB_CM_REP_ERROR:
-		/* The RTU was lost, and a frame has come. */
+		/* Only the RTU was lost: a frame was received. */
 		if (READ_ONCE(link->trunk->up))	/* pairs with take_frame() */
 			goto out_put;
 		break;
@@ -196,7 +196,7 @@ static int start_active(struct rca_trunk_link *link)
 	return rca_link_create_qp(link) ?: send_req(link);
 }
 
-/* A number that is neither that of a session of this host nor the one that the peer has named. */
+/* Returns a number unlike that of the own session and the one that the peer has named. */
 static u32 new_number(const struct rca_trunk_link *link)
 {
 	u32 number;
@@ -215,7 +215,7 @@ static bool has_session(const struct rca_trunk_link *link)
 	       rca_hello_is_of(&link->peer.hello, trunk->boot_id);
 }
 
-/* The session has to be joined before a frame can come. */
+/* Join the session before a frame can arrive. */
 static int start_passive(struct rca_trunk_link *link)
 {
 	int ret;
@@ -239,8 +239,8 @@ static int finish_active(struct rca_trunk_link *link)
 }
 
 /*
- * Each end sends a message as soon as it is connected, which shows the other one that it works:
- * what was kept, or that nothing was.
+ * Each end sends a frame as soon as it is connected, to prove that the link works: those that were
+ * kept, or else a PING alone.
  */
 static void connected(struct rca_trunk_link *link)
 {
@@ -268,13 +268,7 @@ static void set_up(struct rca_trunk *trunk)
 	rca_trunk_opened(trunk);
 }
 
-/**
- * rca_link_step() - handle what has happened to a link
- * @link: the link of a trunk
- *
- * Context: Process context. Sleeps. From the work of the trunk.
- * Return: 0; an errno: it has to end.
- */
+/* Handle the events of a link. Returns an errno if it has to end. From the work of the trunk. */
 int rca_link_step(struct rca_trunk_link *link)
 {
 	int ret = rca_link_is_ending(link) ? -ECONNRESET : 0;
@@ -295,7 +289,7 @@ int rca_link_step(struct rca_trunk_link *link)
 	return ret;
 }
 
-/* Tells the peer that the session ends with the link. ib_cm does not repeat this message. */
+/* Send a DREQ that names the lost session. ib_cm does not repeat this message. */
 static void tell_lost(struct rca_trunk_link *link)
 {
 	u8 data[RCA_TRUNK_DREQ_LEN];
@@ -305,8 +299,8 @@ static void tell_lost(struct rca_trunk_link *link)
 }
 
 /*
- * Destroying a connection sends a DREQ to the peer: wait with it while the port is down, unless
- * the device is being removed or the module unloaded.
+ * Destroying a connected cm_id sends a DREQ: postpone that while the port is down, unless the
+ * device is being removed or the module unloaded.
  */
 static bool may_destroy_cm_id(const struct rca_trunk_link *link)
 {
@@ -327,8 +321,9 @@ static void destroy_cm_id(struct rca_trunk_link *link)
 }
 
 /*
- * The rest of the end of a link, for which its trunk does not wait: its connections hear in time
- * that the peer is gone, or another link goes on with the session. It has a reference.
+ * The rest of the end of a link. The trunk does not wait for it, so its connections end in time if
+ * the peer is dead, or another link continues the session. The work has the first reference of the
+ * link.
  */
 static void end_work(struct work_struct *work)
 {
@@ -341,20 +336,15 @@ static void end_work(struct work_struct *work)
 		return;
 	}
 	destroy_cm_id(link);
-	rca_link_put(link);	/* the first reference */
+	rca_link_put(link);	/* got in rca_link_make() */
 }
 
-/**
- * rca_link_end() - end the link of a trunk
- * @link: the link
- * @lost: its session ends, too
- *
- * Afterwards nothing is received or sent, callbacks that come late change nothing, and the trunk
- * has neither a link nor a place. What the link has is freed later; till then it holds the trunk,
- * which holds the device. While the port is down, the connection of ib_cm stays.
- *
- * Context: Process context. Sleeps. From the work of the trunk.
- * Return: whether the session ends: @lost, or one of the last frames was malformed.
+/*
+ * End the link of a trunk, and with @lost also its session. Afterwards nothing is received or sent,
+ * late callbacks change nothing, and the trunk has neither a link nor a place. end_work() frees the
+ * rest; until then the link holds the trunk, which holds the device. While the port is down, the
+ * connection of ib_cm stays. Returns whether the session ends: @lost, or one of the last frames was
+ * malformed. Sleeps. From the work of the trunk.
  */
 bool rca_link_end(struct rca_trunk_link *link, bool lost)
 {
@@ -374,7 +364,10 @@ bool rca_link_end(struct rca_trunk_link *link, bool lost)
 	if (may_destroy_cm_id(link))
 		destroy_cm_id(link);
 	rca_link_drain_qp(link);
-	/* Before it has no link, so that no other link ends for a trunk that gets this place. */
+	/*
+	 * Give up the place before clearing trunk->link; otherwise another link is ended for a
+	 * trunk that could use this place.
+	 */
 	rca_link_leave_place(trunk);
 	spin_lock(&trunk->lock);
 	trunk->link = NULL;

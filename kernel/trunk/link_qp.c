@@ -2,9 +2,9 @@
 /*
  * The QP of a link, and its buffers.
  *
- * The frames that are sent belong to the trunk, and are mapped for the device while the link has
- * its QP. The device only reads them, so what is added to them meanwhile is not overwritten when a
- * mapping ends that has copied them.
+ * The frames to send belong to the trunk, and are mapped for the device while the link has its QP.
+ * The device only reads them, so an unmap does not copy a bounce buffer back over records that were
+ * added meanwhile.
  *
  * Locking: none of its own; only the work of a trunk calls these functions, and then the work that
  * frees the link.
@@ -22,26 +22,27 @@
 #include "transport/transport.h"
 
 /*
- * The completion queues of a link, and the work that handles completions and sends what waits.
+ * The completion queues of a link, and the work that handles completions and sends records.
  *
- * One run of the work handles all completions that there are. Records that are sent meanwhile, as
+ * One run of the work handles all completions that it finds. Records that are sent meanwhile, as
  * answers or by programs, are collected, and leave together at its end. While a SEND is under way,
- * a program that has something to send lets the work run, too, so connections share a frame. If
- * none is, a record is sent at once.
+ * a program that sends a record queues the work, too, so connections share a frame. Otherwise the
+ * record is sent at once.
  *
- * Completions of SENDs only tell that there is room for others. So they are looked at when there
- * is something to send, and the work runs for them only if there is no room, or the QP is drained.
+ * The completion of a SEND only makes room for another one. So the queue of SENDs is polled when
+ * there is a record to send, and the work runs for completions of SENDs only if there is no room,
+ * or while the QP is drained.
  *
  * Locking: rca_trunk.lock; rca_trunk_link.cq_lock in the callback of the queues.
  */
 
-/* Completions that are taken at once, and in one run of the work. */
+/* Completions for each poll of a queue, and for each run of the work. */
 #define POLL_BATCH	16
 #define POLL_MOST	256
 
 /*
- * Callback of the completion queues. The work may have handled the completion already, so this may
- * come when the QP is destroyed.
+ * Callback of the completion queues. The work may have handled the completion before, so the
+ * callback may run while the QP is destroyed.
  */
 static void completed(struct ib_cq *cq, void *context)
 {
@@ -82,7 +83,7 @@ static bool end_batch(struct rca_trunk_link *link)
 	return more;
 }
 
-/* Handles received frames. Returns whether there may be more. */
+/* Handle received frames. Returns whether there may be more. */
 static bool poll(struct rca_trunk_link *link)
 {
 	struct ib_wc wcs[POLL_BATCH];
@@ -100,11 +101,10 @@ static bool poll(struct rca_trunk_link *link)
 }
 
 /*
- * While many connections are made, tasks that can run have more to send, but a work that is woken
- * comes before them: without this, their records leave in four times as many frames. There is no
- * event to wait for, and a timer would delay the records of an idle processor. Tasks that run for a
- * whole tick and send nothing are no users of trunks: the link waits for those about a ninth of
- * the time.
+ * While many connections are made, runnable tasks have more to send, but the work that is woken
+ * precedes them: without this, their records leave in four times as many frames. There is no event
+ * to wait for, and a timer would delay the records of an idle processor. Tasks that run for a whole
+ * tick without sending do not use trunks: the link waits for them about a ninth of the time.
  */
 static void let_others_run(struct rca_trunk_link *link)
 {
@@ -134,7 +134,7 @@ static void poll_work(struct work_struct *work)
 }
 
 /*
- * A SEND that is under way for some milliseconds may be lost: see frames.c. It holds no
+ * A SEND that is under way for some milliseconds may be lost: see frames.c. The work holds no
  * reference: rca_link_stop_cqs() waits for it.
  */
 static void overdue_work(struct work_struct *work)
@@ -165,15 +165,9 @@ static struct ib_cq *create_cq(struct rca_trunk_link *link, unsigned int entries
 	return ib_create_cq(link->trunk->dev->ibdev, completed, NULL, link, &attr);
 }
 
-/**
- * rca_link_create_cqs() - create the completion queues of a link
- * @link: the link
- * @sends: number of entries for SENDs
- * @receives: number of entries for receives
- *
- * Context: Process context. Sleeps. Only the work of its trunk calls it.
- * Return: 0 or a negative errno; rca_link_stop_cqs() and rca_link_destroy_cqs() are needed
- * in both cases.
+/*
+ * Create the completion queues of a link, for @sends and @receives entries. Returns 0 or a negative
+ * errno; rca_link_stop_cqs() and rca_link_destroy_cqs() are needed in both cases.
  */
 RCA_VISIBLE_IF_KUNIT int rca_link_create_cqs(struct rca_trunk_link *link, unsigned int sends,
 					     unsigned int receives)
@@ -190,12 +184,7 @@ RCA_VISIBLE_IF_KUNIT int rca_link_create_cqs(struct rca_trunk_link *link, unsign
 	return ib_req_notify_cq(link->receive_cq, IB_CQ_NEXT_COMP);
 }
 
-/**
- * rca_link_stop_cqs() - handle no completion of a link any more
- * @link: the link, whose QP is drained
- *
- * Context: Process context. Sleeps. Only the work of its trunk calls it.
- */
+/* Handle no more completions of a link, whose QP is drained. Sleeps. */
 RCA_VISIBLE_IF_KUNIT void rca_link_stop_cqs(struct rca_trunk_link *link)
 {
 	if (IS_ERR_OR_NULL(link->send_cq))
@@ -207,12 +196,7 @@ RCA_VISIBLE_IF_KUNIT void rca_link_stop_cqs(struct rca_trunk_link *link)
 	cancel_work_sync(&link->poll);
 }
 
-/**
- * rca_link_destroy_cqs() - destroy the completion queues of a link
- * @link: the link, after rca_link_stop_cqs(), whose QP is destroyed
- *
- * Context: Process context. Sleeps.
- */
+/* Called after rca_link_stop_cqs(), when the QP is destroyed. */
 RCA_VISIBLE_IF_KUNIT void rca_link_destroy_cqs(struct rca_trunk_link *link)
 {
 	if (!IS_ERR_OR_NULL(link->send_cq))
@@ -333,13 +317,9 @@ static int init_qp(struct rca_trunk_link *link)
 			    IB_QP_PKEY_INDEX | IB_QP_PORT);
 }
 
-/**
- * rca_link_create_qp() - create the QP of a link, with receive buffers posted
- * @link: the link
- *
- * Context: Process context. Sleeps. Only the work of its trunk calls it.
- * Return: 0 or a negative errno; rca_link_drain_qp() and rca_link_destroy_qp() are needed in both
- * cases.
+/*
+ * Create the QP of a link, and post its receive buffers. Returns 0 or a negative errno;
+ * rca_link_drain_qp() and rca_link_destroy_qp() are needed in both cases.
  */
 int rca_link_create_qp(struct rca_trunk_link *link)
 {
@@ -386,55 +366,39 @@ static int modify_qp(struct rca_trunk_link *link, enum ib_qp_state state)
 		return ret;
 	if (state == IB_QPS_RTR) {
 		attr.min_rnr_timer = RCA_LINK_RNR_TIMER;
-		/* On the passive side ib_cm knows it only after the REP. */
+		/* On the passive side ib_cm knows the PSN only after the REP. */
 		attr.rq_psn = link->psn;
 	}
-	/* Not what the path of a connection has, which a user may have chosen. */
+	/* Not the timeout of the path of a connection, which a user may have chosen. */
 	if (state == IB_QPS_RTS)
 		attr.timeout = RCA_LINK_TIMEOUT;
 	return ib_modify_qp(link->qp, &attr, mask);
 }
 
-/**
- * rca_link_connect_qp() - connect the QP of a link
- * @link: the link, whose cm_id knows the QP of the peer
- *
- * Context: Process context. Sleeps. Only the work of its trunk calls it.
- * Return: 0 or a negative errno.
- */
+/* The cm_id of the link has to know the QP of the peer. */
 int rca_link_connect_qp(struct rca_trunk_link *link)
 {
 	return modify_qp(link, IB_QPS_RTR) ?: modify_qp(link, IB_QPS_RTS);
 }
 
-/**
- * rca_link_drain_qp() - let the QP of a link come to rest
- * @link: the link, which is closed
- *
- * Nothing is received or sent afterwards, and no completion is handled.
- *
- * Context: Process context. Sleeps. Only the work of its trunk calls it.
+/*
+ * Drain the QP of a closed link. Afterwards nothing is received or sent, and no completion is
+ * handled.
  */
 void rca_link_drain_qp(struct rca_trunk_link *link)
 {
-	/* A QP without a state but RESET cannot be drained, and has nothing to be. */
+	/* A QP in RESET cannot be drained, and has no work requests. */
 	if (link->initialised) {
-		rca_link_run(link);	/* asks for the completions of SENDs */
+		rca_link_run(link);	/* its run arms the queue of SENDs */
 		ib_drain_qp(link->qp);
 	}
 	rca_link_stop_cqs(link);
 }
 
-/**
- * rca_link_destroy_qp() - undo rca_link_create_qp()
- * @link: the link, after rca_link_drain_qp()
- *
- * Does nothing if it was done before.
- *
- * A driver may wait here until the network has taken the last packets: soft-RoCE does so for
- * seconds if the peer is gone.
- *
- * Context: Process context. Sleeps.
+/*
+ * Undo rca_link_create_qp(), after rca_link_drain_qp(). A second call does nothing. A driver may
+ * wait here until the network has taken the last packets: soft-RoCE does for seconds if the peer is
+ * gone.
  */
 void rca_link_destroy_qp(struct rca_trunk_link *link)
 {

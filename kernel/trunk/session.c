@@ -2,16 +2,15 @@
 /*
  * A session: numbers of frames, acknowledgements and credits.
  *
- * Frames are numbered across QPs, so a frame that is sent again on the next QP is known to the
- * receiver. Credits are counted anew on each QP. All numbers wrap around: only differences are
- * compared.
+ * Frames are numbered across QPs, so the receiver recognises a frame that is sent again on the next
+ * QP. Credits are counted anew on each QP. All numbers wrap around: only differences are compared.
  *
- * Both sides cannot run out of credits together. Before a side hears of the peer, it sends at most
- * RCA_SESSION_FRAMES frames with records, and fewer than as many acknowledgements: each of these
- * needs several frames or buffers that the peer does not know of, and there are at most
- * RCA_SESSION_RECEIVES of them. One that the peer has asked for leaves the last credit, as frames
- * with records do. A side that has a credit tells the other one of all buffers that
- * were posted again. An exchange of acknowledgements ends, because one needs several of the peer.
+ * The two sides cannot both run out of credits. Before a side receives a frame of the peer, it
+ * sends at most RCA_SESSION_FRAMES frames with records, and fewer acknowledgements than that: each
+ * acknowledgement needs several frames or buffers that the peer does not know of, and there are at
+ * most RCA_SESSION_RECEIVES of them. An acknowledgement that the peer has requested leaves the last
+ * credit, as frames with records do. A side that has a credit reports all buffers that were posted
+ * again. An exchange of acknowledgements ends, because each one needs several of the peer.
  *
  * All functions are pure; the owner of the session serialises its calls.
  */
@@ -24,13 +23,7 @@
 
 static_assert(2 * RCA_SESSION_FRAMES <= RCA_SESSION_RECEIVES);
 
-/**
- * rca_session_init() - begin a session
- * @session: the session
- * @number: its number
- *
- * Frames may be added, and are sent after rca_session_attach().
- */
+/* Frames may be added at once, and are sent after rca_session_attach(). */
 void rca_session_init(struct rca_session *session, u32 number)
 {
 	*session = (struct rca_session) {
@@ -39,17 +32,11 @@ void rca_session_init(struct rca_session *session, u32 number)
 	};
 }
 
-/**
- * rca_session_attach() - a new QP is up
- * @session: the session
- * @cookie: cookie of this host on the QP
- * @peer_cookie: cookie of the peer
- * @peer_received: number of the last frame that the peer has received, as it says in its REQ or REP
- *
- * The peer has heard the same from this host, and nothing was received from an earlier QP since;
- * RCA_SESSION_RECEIVES receive buffers are posted. The frames after @peer_received are sent again.
- *
- * Return: 0; -EPROTO: the peer contradicts what it or this host said before; nothing is changed.
+/*
+ * Continue a session on a new QP, which has RCA_SESSION_RECEIVES receive buffers. @peer_received is
+ * from the REQ or REP of the peer; later frames are sent again. The peer has got the same from this
+ * host, which has received nothing from an earlier QP since. Returns 0, or -EPROTO without a
+ * change: the peer contradicts an earlier message of either host.
  */
 int rca_session_attach(struct rca_session *session, u64 cookie, u64 peer_cookie, u32 peer_received)
 {
@@ -74,54 +61,33 @@ static u16 credits(const struct rca_session *session)
 	return session->granted - session->used;
 }
 
-/* Number of the last frame with records that was sent on the QP, or of the last one before it. */
+/* Number of the last frame with records that was sent on the QP, or else before the QP. */
 static u32 last_sent(const struct rca_session *session)
 {
 	return session->next - 1;
 }
 
-/**
- * rca_session_has_room() - whether the peer has room for a frame with records
- * @session: the session
- *
- * The last credit is kept for an acknowledgement.
- *
- * Return: whether there are credits for one.
- */
+/* Has the peer room for a frame with records? The last credit is kept for an acknowledgement. */
 bool rca_session_has_room(const struct rca_session *session)
 {
 	return credits(session) >= 2;
 }
 
-/**
- * rca_session_may_send() - whether a frame with records has to and may be sent
- * @session: the session
- *
- * Return: whether frame @session->next waits, with rca_session_has_room().
- */
+/* Is a frame with records unsent, and has the peer room for it? */
 bool rca_session_may_send(const struct rca_session *session)
 {
 	return last_sent(session) != session->sent && rca_session_has_room(session);
 }
 
-/**
- * rca_session_may_add() - whether a frame with records can be begun
- * @session: the session
- *
- * Return: whether fewer than RCA_SESSION_FRAMES are kept.
- */
+/* Can a frame with records be begun? */
 bool rca_session_may_add(const struct rca_session *session)
 {
 	return session->sent - session->acked < RCA_SESSION_FRAMES;
 }
 
-/**
- * rca_session_ack_due() - whether the peer has to hear of received frames and posted buffers
- * @session: the session
- *
- * A frame with records tells the peer as well, so send one first where one waits.
- *
- * Return: whether an acknowledgement is to be sent, and there is a credit for it.
+/*
+ * Must an acknowledgement be sent, and is there a credit for it? A frame with records acknowledges
+ * as well: send an unsent one first.
  */
 bool rca_session_ack_due(const struct rca_session *session)
 {
@@ -133,36 +99,28 @@ bool rca_session_ack_due(const struct rca_session *session)
 		untold_posted >= RCA_SESSION_RECEIVES / 2) && credits(session);
 }
 
-/**
- * rca_session_ask_ack() - the peer asks for an acknowledgement
- * @session: the session
- *
- * The next frame that is sent is one; rca_session_ack_due() tells when none comes otherwise.
+/*
+ * The peer requests an acknowledgement: the next frame is one, which rca_session_ack_due() requires
+ * if there is no other.
  */
 void rca_session_ask_ack(struct rca_session *session)
 {
 	session->ack_asked = true;
 }
 
-/**
- * rca_session_add() - a new frame with records
- * @session: the session, with rca_session_may_add()
- *
- * The owner keeps the frame until @session->acked has reached its number.
- *
- * Return: number of the frame.
+/*
+ * Returns the number of a new frame with records, which the owner keeps until @session->acked has
+ * reached it. Requires rca_session_may_add().
  */
 u32 rca_session_add(struct rca_session *session)
 {
 	return ++session->sent;
 }
 
-/**
- * rca_session_send() - a frame is sent
- * @session: the session
- * @ack: an acknowledgement, with rca_session_ack_due(); else the frame with records of number
- *       @session->next, with rca_session_may_send()
- * @hdr: all is set but the length and the number of records
+/*
+ * Count a frame, and set @hdr but for the length and the number of records. @ack: the frame is an
+ * acknowledgement, with rca_session_ack_due(); else it is frame @session->next, with
+ * rca_session_may_send().
  */
 void rca_session_send(struct rca_session *session, bool ack, struct rca_frame_hdr *hdr)
 {
@@ -178,13 +136,16 @@ void rca_session_send(struct rca_session *session, bool ack, struct rca_frame_hd
 	hdr->credits = session->posted;
 }
 
-/* Whether number @a is after @b. */
+/* Is number @a after @b? */
 static bool is_after(u32 a, u32 b)
 {
 	return (s32)(a - b) > 0;
 }
 
-/* Whether a header acknowledges what was sent on this QP, and grants what the QP can have. */
+/*
+ * Does a header only acknowledge frames that were sent on this QP, and grant a possible number of
+ * credits?
+ */
 static bool is_plausible(const struct rca_session *session, const struct rca_frame_hdr *hdr)
 {
 	u16 left = hdr->credits - session->used;
@@ -193,14 +154,9 @@ static bool is_plausible(const struct rca_session *session, const struct rca_fra
 	       left >= credits(session) && left <= RCA_SESSION_RECEIVES;
 }
 
-/**
- * rca_session_receive() - a frame was received
- * @session: the session
- * @hdr: header of the frame
- *
- * Frames up to @session->acked need no longer be kept afterwards.
- *
- * Return: what to do with the frame. One that is foreign or broken has changed nothing.
+/*
+ * Frames up to @session->acked need not be kept afterwards. A foreign or broken frame changes
+ * nothing.
  */
 enum rca_session_verdict rca_session_receive(struct rca_session *session,
 					     const struct rca_frame_hdr *hdr)
@@ -219,11 +175,6 @@ enum rca_session_verdict rca_session_receive(struct rca_session *session,
 	return RCA_FRAME_TAKE;
 }
 
-/**
- * rca_session_posted() - receive buffers were posted again
- * @session: the session
- * @count: how many
- */
 void rca_session_posted(struct rca_session *session, unsigned int count)
 {
 	session->posted += count;

@@ -14,20 +14,20 @@ struct rca_frame_hdr;
 
 /**
  * struct rca_session - a session
- * @number: its number; 0: there is none
- * @cookie: cookie of this host on the QP, in the frames that it gets
+ * @number: its number; 0: there is no session
+ * @cookie: cookie of this host on the QP, in the frames that it receives
  * @peer_cookie: cookie of the peer on the QP
  * @sent: number of the last frame with records, which may still wait to be sent
- * @acked: number of the last one that the peer has received
+ * @acked: number of the last frame that the peer has received
  * @received: number of the last frame with records that was received
  * @told: value of @received that the peer knows
- * @next: number of the frame that has to be sent next: one that was added and not sent yet, or that
- *        has to be sent again on a new QP; else @sent + 1
+ * @next: number of the next frame to send: a frame that was added and not sent yet, or that has to
+ *        be sent again on a new QP; else @sent + 1
  * @used: frames that were sent on the QP, modulo 2^16
- * @granted: frames that the peer's receive buffers had room for so far, modulo 2^16
+ * @granted: frames for which the peer's receive buffers had room so far, modulo 2^16
  * @posted: receive buffers posted on the QP so far, modulo 2^16
  * @told_posted: value of @posted that the peer knows
- * @ack_asked: the peer has asked for an acknowledgement
+ * @ack_asked: the peer has requested an acknowledgement
  *
  * The owner serialises all calls for a session. It keeps the frames @acked + 1 to @sent.
  */
@@ -51,7 +51,7 @@ struct rca_session {
  * enum rca_session_verdict - what to do with a received frame
  * @RCA_FRAME_TAKE: handle its records
  * @RCA_FRAME_SKIP: an acknowledgement, or a frame that was handled before
- * @RCA_FRAME_FOREIGN: it does not have the cookie, so it may be of any host: end the QP
+ * @RCA_FRAME_FOREIGN: it lacks the cookie, so any host may have sent it: end the QP
  * @RCA_FRAME_BROKEN: it contradicts earlier ones: end the session
  */
 enum rca_session_verdict { RCA_FRAME_TAKE, RCA_FRAME_SKIP, RCA_FRAME_FOREIGN, RCA_FRAME_BROKEN };
