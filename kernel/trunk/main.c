@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Init and exit of the module of trunks, and what the engine calls.
+ * Init and exit of the module of trunks, and the operations that the engine calls.
  *
  * Locking: none.
  */
@@ -113,8 +113,8 @@ err_peers:
 }
 
 /*
- * No lower cm_id with an owner is over a trunk: each has a reference of the module. Trunks are
- * closed as when their device is removed.
+ * No connection with an owner is left: each one has a reference of the module. Trunks are closed as
+ * by the removal of their device.
  */
 static void __exit trunk_exit(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What modinfo tells about the module of trunks, and whether it is ready. It is apart from main.c
- * so that its lower layers link into a module without the upper ones.
+ * Information about the module of trunks, and whether it is ready. Separate from main.c so that its
+ * lower layers link into a module without the upper ones.
  *
  * Locking: none.
  */

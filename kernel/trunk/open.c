@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * When trunks get links, and when links and sessions end: the work of a trunk.
+ * The work of a trunk: when links begin, and when links and sessions end.
  *
- * The work is the only place where links begin and end, and where a session is lost. It runs once
- * for whatever has happened, one run at a time for each trunk, so it needs no lock against itself:
+ * Only the work begins and ends links, and ends sessions. It runs once for all events since its
+ * last run, and never twice at a time for one trunk, so it needs no lock against itself:
  *
- * - A link ends because of what has happened to it (link_cm.c), because it was idle, or because the
- *   peer that it leads to was loaded again. The next one begins when its QP is destroyed: no frame
- *   comes after the peer was told what was received.
- * - There are trunk_max links at most. When another one is needed, the one that was idle longest
- *   ends for it, see link.c. If none was idle for a second, the link could not be opened.
- * - A session stays without a link while it has users. When there is something to send, either end
- *   opens a link again: at once, and after one second, two, four and so on.
- * - A session is lost if that fails for REOPEN_TIME, if the peer is silent for peer_death_ms, if
- *   another load of the peer's module says hello, if the peer does not have it any more, if a frame
- *   of the peer was malformed, and if the device is removed. Its connections end.
+ * - A link ends because of its events (link_cm.c), because it was idle, or because the peer's
+ *   module was loaded again. The next link begins when the QP is drained: no frame arrives after
+ *   the peer was notified of the last received one.
+ * - There are trunk_max links at most. The link that was idle longest ends for another one, see
+ *   link.c. If none was idle for a second, no link is opened.
+ * - A session with users outlives its link. When there is a record to send, either end opens a link
+ *   again: at once, and after one second, two, four and so on.
+ * - A session is lost if that fails for REOPEN_TIME, if the peer is silent for peer_death_ms, if a
+ *   hello comes from another load of the peer's module, if the peer does not have the session any
+ *   more, if a frame of the peer was malformed, and if the device is removed. Its connections end.
  * - When the GID or the partition of a trunk has gone, its link ends. Its connections stay until
- *   they have something to send, as those over ib_cm do.
- * - When a port comes up, the peer is asked whether it is still there. While it is down, an idle
- *   link stays, and no peer is asked for one: what waits is sent later.
+ *   they have a record to send, as those over ib_cm do.
+ * - When a port comes up, the peer is pinged. While the port is down, an idle link stays, and no
+ *   link is requested: records are sent later.
  * - A trunk that has neither a link nor users leaves the table.
- * - When the module is unloaded, no connection uses a trunk any more, and all of them are closed.
+ * - When the module is unloaded, no connection uses a trunk any more, and all trunks are closed.
  *
  * Locking: rca_trunk.lock.
  */
@@ -37,25 +37,25 @@
 #include "transport/transport.h"
 
 /*
- * What makes trunks open: requests of peers for a link, by the service ID of each device, requests
+ * Events that open trunks: requests of peers for a link, by the service ID of each device, requests
  * for connections, and hellos.
  *
- * A request for a link is accepted if it has the token that this host has told the peer in a hello.
- * If both hosts ask at the same time, the request of the host with the greater boot identifier
- * counts; two ports of one host compare their GIDs.
+ * A request for a link is accepted if it has the token that this host has sent to the peer in a
+ * hello. If both hosts send a request at the same time, that of the host with the greater boot
+ * identifier counts; two ports of one host compare their GIDs.
  *
- * These are callbacks of transports and devices. They note what they have found in the trunk, and
- * let its work run, see open.c.
+ * The events are callbacks of transports and devices. They note their findings in the trunk and
+ * queue its work.
  *
  * Locking: rca_trunk.lock.
  */
 
 /**
  * struct link_req - a request of a peer for a link
- * @open: what it has told
+ * @open: its private data
  * @path: path to it
  * @qpn: number of its QP
- * @yields: if this host asks at the same time, its own request yields to this one
+ * @yields: a request that this host has sent at the same time yields to this one
  */
 struct link_req {
 	const struct rca_trunk_open *open;
@@ -65,18 +65,20 @@ struct link_req {
 };
 
 /*
- * May a request of the peer have a link? If both ends ask at the same time, one of them yields.
+ * May a request of the peer have a link? If both ends send one at the same time, one of them
+ * yields.
  *
- * While a trunk is open, its peer asks for another one only if its own link has failed. It names
- * the session then. Another request is either an old one that was on its way while the trunk was
- * opened at the request of this host, or the peer has lost the session and this host has not heard
- * of it. Both are refused. In the second case the probe that is sent now finds nobody, this link
- * ends, and the request that the peer repeats after its back-off finds no open trunk.
+ * While a trunk is open, its peer only requests another link if its own link has failed, and then
+ * names the session. A request that does not name it may be an old one, delayed while the trunk was
+ * opened at the request of this host. Or the peer has lost the session, and this host has not
+ * noticed yet. Both requests are refused. In the second case the PING that is sent now is not
+ * answered, this link ends, and the request that the peer repeats after its back-off finds no open
+ * trunk.
  *
- * What remains: an old request that does name the session, from two ends that opened a link again
- * at the same time, replaces a good link by one that fails. It is opened again, and no connection
- * is lost. An old request that finds no open trunk, because the link has failed within the seconds
- * in which ib_cm repeats a request, makes this host lose the session.
+ * Limits: An old request that names the session, from two ends that opened a link again at the same
+ * time, replaces a good link by one that fails. A link is opened again, and no connection is lost.
+ * An old request that finds no open trunk, because the link has failed within the seconds in which
+ * ib_cm repeats a request, makes this host lose the session.
  */
 static bool may_accept(const struct rca_trunk *trunk, const struct rca_trunk_open *open,
 		       bool yields)
@@ -101,8 +103,8 @@ static void set_path(struct sa_path_rec *to, const struct sa_path_rec *path)
 }
 
 /*
- * A peer asks for a link. @cm_id: has received the request. Returns 0: @cm_id belongs to the trunk;
- * a negative errno: the request has to be rejected.
+ * Handle a request of a peer for a link. Returns 0: @cm_id belongs to the trunk; a negative errno:
+ * the request has to be rejected.
  */
 static int accept(struct rca_device *dev, const struct rca_trunk_key *key,
 		  const struct ib_gid_attr *sgid_attr, const struct link_req *req,
@@ -136,13 +138,13 @@ static int accept(struct rca_device *dev, const struct rca_trunk_key *key,
 	}
 	spin_unlock(&trunk->lock);
 	if (link)
-		rca_link_put(link);	/* the first reference */
+		rca_link_put(link);	/* got in rca_link_make() */
 	rca_trunk_run(trunk);
 	rca_trunk_put(trunk);	/* got in rca_trunk_make() */
 	return ret;
 }
 
-/* The port of a trunk has changed. @state: it went down or came up. Expects RCU. */
+/* Note a change of the port of a trunk. @state: it went down or came up. Under RCU. */
 static void note(struct rca_trunk *trunk, bool state)
 {
 	spin_lock(&trunk->lock);
@@ -164,20 +166,16 @@ static void note_state(struct rca_trunk *trunk)
 	note(trunk, true);
 }
 
-/**
- * rca_open_port_changed() - the state, the GIDs or the partitions of a port may have changed
- * @dev: its device
- * @port: number of the port; 0: all ports
- * @state: its state has
- *
- * Context: Process context, event handler of a device. The device is not removed meanwhile.
+/*
+ * The state (@state), the GIDs or the partitions of a port may have changed. @port: 0: of all
+ * ports. The device is not removed meanwhile.
  */
 void rca_open_port_changed(struct rca_device *dev, u32 port, bool state)
 {
 	rca_trunks_of_port(dev, port, state ? note_state : note_change);
 }
 
-/* Does a trunk need what has been found out now about its peer? */
+/* Is a hello news for a trunk? Not if its link or session is with the same load of the module. */
 static bool is_news(const struct rca_trunk_key *key, const struct rca_hello *hello)
 {
 	struct rca_trunk *trunk = rca_trunk_find(key);
@@ -193,16 +191,9 @@ static bool is_news(const struct rca_trunk_key *key, const struct rca_hello *hel
 	return news;
 }
 
-/**
- * rca_open_requested() - a peer requests a connection: open a trunk to it if it is worth it
- * @dev: device that has received the request
- * @req: the request
- * @sgid_attr: local GID
- *
- * The peer has told within the last seconds that it accepts trunks, so this is not its first
- * connection.
- *
- * Context: Process context, callback of a transport. Does not sleep.
+/*
+ * A peer requests a connection: open a trunk to it if its hello of the last seconds accepts trunks.
+ * This is then not its first connection. Callback of a transport; does not sleep.
  */
 void rca_open_requested(struct rca_device *dev, const struct rca_tp_request *req,
 			const struct ib_gid_attr *sgid_attr)
@@ -229,15 +220,9 @@ void rca_open_requested(struct rca_device *dev, const struct rca_tp_request *req
 	rca_trunk_put(trunk);	/* got in rca_trunk_make() */
 }
 
-/**
- * rca_open_heard() - a peer has sent the private data of an RTU
- * @key: the peer
- * @data: the private data
- * @len: its length
- *
- * If it is a hello of another load of its module, the peer has no session of an earlier one.
- *
- * Context: Process context, callback of a transport. Does not sleep.
+/*
+ * A peer has sent the private data of an RTU. If these are a hello of another load of its module,
+ * the peer has no session of an earlier load. Callback of a transport; does not sleep.
  */
 void rca_open_heard(const struct rca_peer_key *key, const void *data, size_t len)
 {
@@ -257,7 +242,7 @@ void rca_open_heard(const struct rca_peer_key *key, const void *data, size_t len
 	rca_trunk_put(trunk);	/* got in rca_trunk_find() */
 }
 
-/* Which of two requests that cross counts? */
+/* Does the request of the peer count, if it crosses that of this host? */
 static bool peer_wins(const struct rca_peer_key *key, const struct rca_hello *hello)
 {
 	int order = memcmp(hello->boot_id, rca_peers_boot_id(), RCA_BOOT_ID_LEN) ?:
@@ -266,7 +251,7 @@ static bool peer_wins(const struct rca_peer_key *key, const struct rca_hello *he
 	return order > 0;
 }
 
-/* The two ends of a trunk from a port to itself are two trunks. */
+/* Is the peer this port itself? The two ends of such a trunk are two trunks. */
 static bool is_same_port(const struct rca_peer_key *key, const struct rca_hello *hello)
 {
 	return rca_hello_is_of(hello, rca_peers_boot_id()) &&
@@ -294,8 +279,8 @@ static const struct ib_gid_attr *local_gid(struct ib_device *ibdev,
 }
 
 /*
- * ib_cm callback of the service: a peer asks for a trunk. A non-zero return makes ib_cm reject the
- * request and destroy @cm_id.
+ * ib_cm callback of the service ID. A non-zero return makes ib_cm reject the request and destroy
+ * @cm_id.
  */
 static int ib_trunk_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 {
@@ -331,13 +316,12 @@ static int ib_trunk_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *ev
 	return ret;
 }
 
-/* Accepts trunks on a device. As rca_service_listen(). */
 void rca_open_listen(struct rca_device *dev)
 {
 	rca_service_listen(dev, ib_trunk_handler);
 }
 
-/* Expects to be called under RCU. */
+/* Under RCU. */
 static void close_trunk(struct rca_trunk *trunk, const char *why)
 {
 	spin_lock(&trunk->lock);
@@ -359,7 +343,7 @@ static void close_unloaded(struct rca_trunk *trunk)
 	close_trunk(trunk, "the module is unloaded");
 }
 
-/* Was the module of the peer loaded again since it opened what this host has? */
+/* Was the peer's module loaded again since it opened the link or the session? */
 static bool peer_is_new(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
@@ -374,7 +358,7 @@ static bool is_off(const struct rca_trunk *trunk)
 	return !rca_trunks_enabled() || READ_ONCE(trunk->dev->removing);
 }
 
-/* Why has_to_close() says so, if nothing else was noted. */
+/* Reason of has_to_close(), if none was noted before. */
 static const char *why_closing(const struct rca_trunk *trunk)
 {
 	if (peer_is_new(trunk))
@@ -388,7 +372,7 @@ static const char *why_closing(const struct rca_trunk *trunk)
 	return "no link could be opened for too long";
 }
 
-/* Returns whether the session of a trunk ends now. */
+/* Must the session of a trunk end now? */
 static bool has_to_close(struct rca_trunk *trunk)
 {
 	bool closing;
@@ -407,7 +391,7 @@ static bool has_to_close(struct rca_trunk *trunk)
 	return closing;
 }
 
-/* The end that was asked, of a trunk from a port to itself, lets the other one ask again. */
+/* Passive end of a trunk from a port to itself: let the active end request a link again. */
 static void ask_other_end(const struct rca_trunk *trunk)
 {
 	const struct rca_trunk_key key = { .peer = trunk->key.peer };
@@ -430,8 +414,8 @@ static void start(struct rca_trunk *trunk, struct rca_trunk_link *link)
 }
 
 /*
- * Asks the peer for a link, unless the peer is asking meanwhile. The request tells the service ID
- * of this host, as the peer may have to open the next one.
+ * Request a link, unless the peer has requested one meanwhile. The request carries the service ID
+ * of this host, as the peer may have to open the next link.
  */
 static void open_active(struct rca_trunk *trunk)
 {
@@ -450,28 +434,28 @@ static void open_active(struct rca_trunk *trunk)
 	}
 	spin_unlock(&trunk->lock);
 	if (link)
-		rca_link_put(link);	/* the first reference */
+		rca_link_put(link);	/* got in rca_link_make() */
 }
 
-/* Does this host have to ask for a link now? */
+/* Must this host request a link now? */
 static bool is_due(struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
 	if (is_off(trunk) || trunk->unusable)
 		return false;
 	if (!rca_watch_needs_link(trunk) && !rca_watch_is_on(trunk)) {
-		trunk->tries = 0;	/* nothing is overdue */
+		trunk->tries = 0;	/* no attempt is overdue */
 		return false;
 	}
 	return !trunk->session.number || !trunk->tries ||
 	       time_after_eq(jiffies, rca_watch_next_try(trunk));
 }
 
-/* Notes an attempt to open a link. */
+/* Note an attempt to open a link. */
 static void note_try(struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	/* Without a session there is nothing to lose: another connection will ask again. */
+	/* Without a session there is nothing to lose: the next connection request tries again. */
 	if (!trunk->session.number) {
 		trunk->wanted = false;
 		return;
@@ -481,7 +465,7 @@ static void note_try(struct rca_trunk *trunk)
 	trunk->tried_at = jiffies;
 }
 
-/* Answers the request of the peer for a link, or asks for one. */
+/* Answer the peer's request for a link, or send one. */
 static void open_placed(struct rca_trunk *trunk)
 {
 	bool asked;
@@ -502,19 +486,19 @@ static void open_placed(struct rca_trunk *trunk)
 		rca_link_leave_place(trunk);
 }
 
-/* What waits for a link cannot have one now: requests go another way. */
+/* No link can be opened now: send the queued requests over ib_cm. */
 static void link_later(struct rca_trunk *trunk)
 {
 	rca_trunk_upcalls->not_linked(trunk);
 	spin_lock(&trunk->lock);
-	/* If nothing else waits, the session is not overdue. */
+	/* Without other unsent records, the session is not overdue. */
 	trunk->wanted = false;
 	if (!rca_trunk_has_to_send(trunk))
 		trunk->tries = 0;
 	spin_unlock(&trunk->lock);
 }
 
-/* There is no place for a link: the request of a peer is rejected. */
+/* No place is free for a link: reject the peer's request, if there is one. */
 static void refuse_link(struct rca_trunk *trunk)
 {
 	struct rca_trunk_link *link;
@@ -536,7 +520,7 @@ static void refuse_link(struct rca_trunk *trunk)
 	link_later(trunk);
 }
 
-/* Begins a link, if there is a place for it. A trunk that waits for one is called again. */
+/* Begin a link if a place is free. A trunk that waits for one runs its work again with it. */
 static void open_link(struct rca_trunk *trunk)
 {
 	switch (rca_link_take_place(trunk, rca_watch_idle_for)) {
@@ -551,7 +535,7 @@ static void open_link(struct rca_trunk *trunk)
 	}
 }
 
-/* Begins the next link of a trunk, which has none, if the peer or this host needs one. */
+/* Begin the next link of a trunk, which has none, if the peer or this host needs it. */
 static void begin_link(struct rca_trunk *trunk)
 {
 	bool asked, due, down;
@@ -611,13 +595,13 @@ out_put:
 	rca_trunk_put(trunk);	/* got in rca_trunk_run() or rca_trunk_run_later() */
 }
 
-/* Ends all trunks of a device. Their work puts the last references of the device. */
+/* Ends all trunks of a device. Their works put the last references on the device. */
 void rca_open_end_device(struct rca_device *dev)
 {
 	rca_trunks_of_port(dev, 0, close_removed);
 }
 
-/* Ends all trunks, when no other one can be opened. Their work puts the last references of them. */
+/* Ends all trunks, when no other one can be opened. Their works put the last references on them. */
 void rca_open_end_all(void)
 {
 	rca_trunks_of_port(NULL, 0, close_unloaded);

@@ -2,8 +2,9 @@
 /*
  * The trunk protocol: hello, the private data that open a trunk, and the header of a frame.
  *
- * All functions are pure, and may be called in any context. Data need not be aligned. What is
- * unpacked comes from a peer and may be anything.
+ * All functions are pure. Data need not be aligned. Messages to unpack come from a peer and may be
+ * anything; -EPROTO: a message is invalid, and its result is not to be used. Messages of fixed
+ * length are packed to RCA_HELLO_LEN bytes, RCA_TRUNK_REQ_LEN and so on, all of which are written.
  */
 #include "trunk/proto.h"
 
@@ -35,7 +36,7 @@ struct rca_proto_hello {
 
 static_assert(sizeof(struct rca_proto_hello) == RCA_HELLO_LEN);
 
-/* What the REQ and the REP that open a trunk have in common. */
+/* Common part of the REQ and the REP that open a trunk. */
 struct rca_proto_open {
 	__be64 cookie;
 	__be32 session;
@@ -93,11 +94,6 @@ static void put_hello(struct rca_proto_hello *wire, const struct rca_hello *hell
 	memcpy(wire->boot_id, hello->boot_id, sizeof(wire->boot_id));
 }
 
-/**
- * rca_hello_pack() - write a hello
- * @data: RCA_HELLO_LEN bytes, all of which are written
- * @hello: what to write
- */
 void rca_hello_pack(u8 *data, const struct rca_hello *hello)
 {
 	struct rca_proto_hello wire;
@@ -106,14 +102,7 @@ void rca_hello_pack(u8 *data, const struct rca_hello *hello)
 	memcpy(data, &wire, sizeof(wire));
 }
 
-/**
- * rca_hello_unpack() - read a hello
- * @data: private data of an RTU
- * @len: bytes at @data; what follows the hello is ignored
- * @hello: set on success
- *
- * Return: 0; -ENOMSG: there is no hello, as from stock; -EPROTO: it is invalid.
- */
+/* Returns 0; -ENOMSG: there is no hello, as from stock; -EPROTO. Later bytes are ignored. */
 int rca_hello_unpack(const u8 *data, size_t len, struct rca_hello *hello)
 {
 	const __be32 magic = cpu_to_be32(RCA_PROTO_MAGIC);
@@ -140,12 +129,7 @@ int rca_hello_unpack(const u8 *data, size_t len, struct rca_hello *hello)
 	return 0;
 }
 
-/**
- * rca_hello_common_version() - the version of the protocol to use with a peer
- * @hello: hello of the peer
- *
- * Return: the highest version that both speak, or 0 if there is none.
- */
+/* Returns the highest version that both this host and the sender speak, or 0. */
 u8 rca_hello_common_version(const struct rca_hello *hello)
 {
 	u8 version = min_t(u8, hello->version, RCA_TRUNK_VERSION);
@@ -153,7 +137,7 @@ u8 rca_hello_common_version(const struct rca_hello *hello)
 	return version >= max_t(u8, hello->oldest, RCA_TRUNK_OLDEST) ? version : 0;
 }
 
-/* Is a hello of the load of a module that has this boot identifier? Any context. Pure. */
+/* Is a hello from the load of a module with this boot identifier? */
 bool rca_hello_is_of(const struct rca_hello *hello, const u8 *boot_id)
 {
 	return !memcmp(hello->boot_id, boot_id, RCA_BOOT_ID_LEN);
@@ -166,7 +150,7 @@ static void put_open(struct rca_proto_open *wire, const struct rca_trunk_open *o
 	wire->received = cpu_to_be32(open->received);
 }
 
-/* Unpacks the hello and @wire; the token is left 0. */
+/* Unpack the hello and @wire; the token stays 0. */
 static int get_open(const u8 *data, size_t len, const struct rca_proto_open *wire,
 		    struct rca_trunk_open *open)
 {
@@ -184,11 +168,6 @@ static int get_open(const u8 *data, size_t len, const struct rca_proto_open *wir
 	return 0;
 }
 
-/**
- * rca_trunk_req_pack() - write the private data of the REQ that opens a trunk
- * @data: RCA_TRUNK_REQ_LEN bytes, all of which are written
- * @open: what to write
- */
 void rca_trunk_req_pack(u8 *data, const struct rca_trunk_open *open)
 {
 	struct rca_proto_trunk_req wire = { .token = cpu_to_be64(open->token) };
@@ -198,14 +177,6 @@ void rca_trunk_req_pack(u8 *data, const struct rca_trunk_open *open)
 	memcpy(data, &wire, sizeof(wire));
 }
 
-/**
- * rca_trunk_req_unpack() - read the private data of a REQ that opens a trunk
- * @data: private data of the REQ
- * @len: bytes at @data
- * @open: set on success
- *
- * Return: 0, or -EPROTO.
- */
 int rca_trunk_req_unpack(const u8 *data, size_t len, struct rca_trunk_open *open)
 {
 	struct rca_proto_trunk_req wire;
@@ -220,11 +191,7 @@ int rca_trunk_req_unpack(const u8 *data, size_t len, struct rca_trunk_open *open
 	return ret;
 }
 
-/**
- * rca_trunk_rep_pack() - write the private data of the REP that opens a trunk
- * @data: RCA_TRUNK_REP_LEN bytes, all of which are written
- * @open: what to write; the token is not in a REP
- */
+/* A REP has no token. */
 void rca_trunk_rep_pack(u8 *data, const struct rca_trunk_open *open)
 {
 	struct rca_proto_trunk_rep wire = {};
@@ -234,14 +201,6 @@ void rca_trunk_rep_pack(u8 *data, const struct rca_trunk_open *open)
 	memcpy(data, &wire, sizeof(wire));
 }
 
-/**
- * rca_trunk_rep_unpack() - read the private data of a REP that opens a trunk
- * @data: private data of the REP
- * @len: bytes at @data
- * @open: set on success; its token is 0
- *
- * Return: 0, or -EPROTO.
- */
 int rca_trunk_rep_unpack(const u8 *data, size_t len, struct rca_trunk_open *open)
 {
 	struct rca_proto_trunk_rep wire;
@@ -252,11 +211,7 @@ int rca_trunk_rep_unpack(const u8 *data, size_t len, struct rca_trunk_open *open
 	return get_open(data, len, &wire.open, open);
 }
 
-/**
- * rca_trunk_dreq_pack() - write the private data of the DREQ of a trunk whose session is lost
- * @data: RCA_TRUNK_DREQ_LEN bytes, all of which are written
- * @session: number of the session
- */
+/* For the DREQ of a trunk whose session is lost. */
 void rca_trunk_dreq_pack(u8 *data, u32 session)
 {
 	const struct rca_proto_trunk_dreq wire = {
@@ -267,13 +222,7 @@ void rca_trunk_dreq_pack(u8 *data, u32 session)
 	memcpy(data, &wire, sizeof(wire));
 }
 
-/**
- * rca_trunk_dreq_unpack() - read the private data of the DREQ of a trunk
- * @data: the private data
- * @len: its length
- *
- * Return: number of the session that the peer has lost; 0: only the link ends.
- */
+/* Returns the number of the session that the peer has lost; 0: only the link ends. */
 u32 rca_trunk_dreq_unpack(const u8 *data, size_t len)
 {
 	struct rca_proto_trunk_dreq wire;
@@ -284,11 +233,6 @@ u32 rca_trunk_dreq_unpack(const u8 *data, size_t len)
 	return wire.magic == cpu_to_be32(RCA_PROTO_MAGIC) ? be32_to_cpu(wire.session) : 0;
 }
 
-/**
- * rca_frame_hdr_pack() - write the header of a frame
- * @data: RCA_FRAME_HDR_LEN bytes, all of which are written
- * @hdr: what to write
- */
 void rca_frame_hdr_pack(u8 *data, const struct rca_frame_hdr *hdr)
 {
 	struct rca_proto_frame wire = {
@@ -303,7 +247,7 @@ void rca_frame_hdr_pack(u8 *data, const struct rca_frame_hdr *hdr)
 	memcpy(data, &wire, sizeof(wire));
 }
 
-/* Whether a frame of this length can have so many records: each has at least a header. */
+/* Can a frame of this length have this number of records? Each has at least a header. */
 static bool frame_holds_records(const struct rca_frame_hdr *hdr)
 {
 	unsigned int bytes = hdr->len - RCA_FRAME_HDR_LEN;
@@ -311,14 +255,6 @@ static bool frame_holds_records(const struct rca_frame_hdr *hdr)
 	return hdr->records ? bytes >= hdr->records * RCA_RECORD_HDR_LEN : !bytes;
 }
 
-/**
- * rca_frame_hdr_unpack() - read the header of a frame
- * @data: the frame
- * @len: its length, as received
- * @hdr: set on success
- *
- * Return: 0, or -EPROTO.
- */
 int rca_frame_hdr_unpack(const u8 *data, size_t len, struct rca_frame_hdr *hdr)
 {
 	struct rca_proto_frame wire;
@@ -341,12 +277,7 @@ int rca_frame_hdr_unpack(const u8 *data, size_t len, struct rca_frame_hdr *hdr)
 	return 0;
 }
 
-/*
- * The trunk protocol: records.
- *
- * All functions are pure, and may be called in any context. Data need not be aligned. What is
- * unpacked comes from a peer and may be anything.
- */
+/* The trunk protocol: records. */
 
 #define RCA_RECORD_24_BITS	0xffffff
 #define RCA_RECORD_FLOW_MAX	0xfffff
@@ -384,7 +315,7 @@ struct rca_proto_qp {
 
 static_assert(sizeof(struct rca_proto_qp) == 24);
 
-/* The last part of a body: private data follow. */
+/* Last part of a body, before the private data. */
 struct rca_proto_private {
 	__be16 len;
 	__be16 reserved;
@@ -443,7 +374,7 @@ struct rca_proto_held {
 
 static_assert(sizeof(struct rca_proto_held) == 12);
 
-/* A record up to its private data. */
+/* A record without its private data. */
 union rca_proto_any {
 	struct rca_proto_record hdr;
 	struct rca_proto_req req;
@@ -453,7 +384,7 @@ union rca_proto_any {
 	struct rca_proto_held held;
 };
 
-/* Its length, and the most private data, by type. */
+/* Length of that, and limit of the private data, by type. */
 static const struct {
 	u16 len;
 	u16 private_max;
@@ -492,7 +423,7 @@ static bool qp_type_is_valid(u8 type)
 	return type == IB_QPT_RC || type == IB_QPT_UC || type == IB_QPT_XRC_INI;
 }
 
-/* Whether the fields of a record are in their ranges. */
+/* Are the fields of a record in their ranges? */
 static bool record_is_valid(const struct rca_trunk_record *record)
 {
 	if (record->private_len > rca_proto_types[record->type].private_max)
@@ -582,14 +513,10 @@ static void get_req(const struct rca_proto_req *wire, struct rca_trunk_record *r
 	record->private_len = be16_to_cpu(wire->private.len);
 }
 
-/**
- * rca_record_pack() - write a record
- * @data: where to write it
- * @room: bytes at @data
- * @record: what to write
- *
- * Return: its length; -EMSGSIZE: it is longer than @room; -EINVAL: the type is unknown, a field is
- * out of its range, or the record cannot have so much private data. Nothing is written then.
+/*
+ * Returns the length of the record; -EMSGSIZE: it is longer than @room; -EINVAL: the type is
+ * unknown, a field is out of its range, or there is too much private data for the type. Nothing is
+ * written then.
  */
 int rca_record_pack(u8 *data, size_t room, const struct rca_trunk_record *record)
 {
@@ -659,13 +586,9 @@ static void get_body(const union rca_proto_any *wire, struct rca_trunk_record *r
 	}
 }
 
-/**
- * rca_record_unpack() - read a record
- * @data: the rest of a frame
- * @len: bytes at @data
- * @record: set on success; of an unknown type only @type and @conn
- *
- * Return: length of the record, after which the next one begins, or -EPROTO.
+/*
+ * Unpack the first record of the rest of a frame. Returns its length, after which the next record
+ * begins, or -EPROTO. Of an unknown type only @type and @conn are set.
  */
 int rca_record_unpack(const u8 *data, size_t len, struct rca_trunk_record *record)
 {

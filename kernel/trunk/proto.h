@@ -15,12 +15,12 @@
  * corresponds to the CM message of its name (IBTA volume 1, 12.6).
  *
  * The end that requests a connection chooses its number, which is in all records about it. The end
- * that asked for the trunk when the session was created chooses odd numbers and the other one even
- * ones, so both may request at the same time.
+ * that requested the trunk when the session was created chooses odd numbers, the other end even
+ * ones, so both may request connections at the same time.
  *
  * Both ends use the highest version that both speak. Fields that a later version appends to a
- * record are after its private data, where this version does not look; a record of an unknown type
- * is skipped.
+ * record are after its private data, and this version ignores them; a record of an unknown type is
+ * skipped.
  */
 
 /** RCA_TRUNK_VERSION - the newest version of the protocol that this module speaks */
@@ -43,22 +43,22 @@
 #define RCA_FRAME_HDR_LEN	24
 /** RCA_RECORD_HDR_LEN - length of the header of a record */
 #define RCA_RECORD_HDR_LEN	8
-/** RCA_RECORD_USER_MAX - most private data of a REP or REJ: those of a user */
+/** RCA_RECORD_USER_MAX - limit of the private data of a REP or REJ: those of a user */
 #define RCA_RECORD_USER_MAX	255
-/** RCA_RECORD_PRIVATE_MAX - most private data of a REQ: IP CM header, and those of a user */
+/** RCA_RECORD_PRIVATE_MAX - limit of the private data of a REQ: IP CM header and those of a user */
 #define RCA_RECORD_PRIVATE_MAX	(36 + RCA_RECORD_USER_MAX)
 
 #define RCA_BOOT_ID_LEN		16
 
 /**
- * struct rca_hello - what a host tells a peer about itself
+ * struct rca_hello - announcement of a host to a peer
  * @boot_id: random number of this load of the module
  * @service_id: service ID for REQs that open a trunk; 0: the sender accepts none
  * @ca_guid: node GUID of the device
- * @token: has to be in a REQ that opens a trunk to the sender
- * @features: bits without a meaning yet; unknown ones are ignored
+ * @token: required in a REQ that opens a trunk to the sender
+ * @features: bits without a meaning yet; unknown bits are ignored
  * @version: newest version of the protocol that the sender speaks
- * @oldest: oldest one
+ * @oldest: oldest version that the sender speaks
  * @ack_delay: local CA ACK delay of the device (IBTA volume 1, 11.2.1.2), 4.096 us * 2^n
  */
 struct rca_hello {
@@ -76,7 +76,7 @@ struct rca_hello {
  * struct rca_trunk_open - private data of the REQ and the REP that open a trunk
  * @hello: of the sender
  * @token: REQ: from the hello of the receiver
- * @cookie: every frame to the sender has to contain it
+ * @cookie: required in every frame to the sender
  * @session: REQ: number of the session that the sender has, or 0; REP: of the one that is used
  * @received: number of the last frame of the session that the sender has received, or 0
  */
@@ -91,8 +91,8 @@ struct rca_trunk_open {
 /**
  * struct rca_frame_hdr - header of a frame
  * @cookie: of the receiver
- * @number: number of the frame in its session, from 1; without records: that of the last frame with
- *          records that was sent before
+ * @number: number of the frame in its session, from 1; without records: number of the last frame
+ *          with records that was sent before
  * @received: number of the last frame that the sender has received
  * @credits: receive buffers that the sender has posted on the QP since it exists, modulo 2^16
  * @records: number of records; 0: the frame is an acknowledgement
@@ -116,7 +116,7 @@ struct rca_frame_hdr {
  * @RCA_RECORD_DREQ: disconnect request
  * @RCA_RECORD_DREP: disconnect reply
  * @RCA_RECORD_HELD: the backlog of the listener is full: repeat the request later
- * @RCA_RECORD_PING: asks for a frame, with records or without, which shows that the peer is alive
+ * @RCA_RECORD_PING: requests a frame, with or without records, as a sign of life of the peer
  * @RCA_RECORD_TYPES: number of types, with 0
  */
 enum rca_record_type {

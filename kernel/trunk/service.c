@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The service ID of each device, by which peers ask for trunks. A device gets one when it is first
- * needed.
+ * The service ID of each device, to which peers send their requests for trunks. A device gets one
+ * when it is first needed.
  *
  * Locking: xa_lock of services; they are found under RCU.
  */
@@ -31,7 +31,7 @@ struct service {
 /* By &rca_device.serial. */
 static DEFINE_XARRAY(services);
 
-/* Returns the service ID of a device, or 0. Any context. */
+/* Returns 0 if the device has none. Any context. */
 __be64 rca_service_id(const struct rca_device *dev)
 {
 	const struct service *service;
@@ -57,14 +57,10 @@ static struct ib_cm_id *listen(struct rca_device *dev, ib_cm_handler handler)
 	return NULL;
 }
 
-/**
- * rca_service_listen() - accept trunks on a device
- * @dev: the device
- * @handler: called for the requests of peers, with @dev as the context of the cm_id
- *
- * Does nothing if it does already, or if ib_cm refuses a service ID: then peers are not told one.
- *
- * Context: Process context. Sleeps. The caller has a reference of @dev.
+/*
+ * Accept trunks on a device. @handler gets the requests of peers, with @dev as the context of the
+ * cm_id. If ib_cm refuses a service ID, hellos have none. The caller holds a reference on @dev.
+ * Sleeps.
  */
 void rca_service_listen(struct rca_device *dev, ib_cm_handler handler)
 {
@@ -92,7 +88,7 @@ void rca_service_listen(struct rca_device *dev, ib_cm_handler handler)
 		rca_service_unlisten(dev);
 }
 
-/* Waits for requests that are being handled. */
+/* Waits for running handlers of requests. */
 static void end(struct service *service)
 {
 	struct rca_device *dev = service->dev;
@@ -103,7 +99,7 @@ static void end(struct service *service)
 	rca_device_put(dev);
 }
 
-/* No peer can open a trunk any more. Called when no id can use @dev. Sleeps. */
+/* Afterwards no peer can open a trunk. Called when no id can use @dev. Sleeps. */
 void rca_service_unlisten(struct rca_device *dev)
 {
 	struct service *service = xa_erase(&services, dev->serial);
@@ -112,14 +108,14 @@ void rca_service_unlisten(struct rca_device *dev)
 		end(service);
 }
 
-/* Module exit, when trunks are not opened any more. Sleeps. */
+/* Module exit, when no trunk is opened any more. Sleeps. */
 void rca_service_exit(void)
 {
 	struct service *service;
 	unsigned long serial;
 
 	xa_for_each(&services, serial, service) {
-		/* Its device may be being removed. */
+		/* The removal of its device may end it, too. */
 		if (xa_cmpxchg(&services, serial, service, NULL, 0) == service)
 			end(service);
 	}

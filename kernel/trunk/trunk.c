@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The table of trunks. A trunk is in it while it has a link, open or not yet, or users.
+ * The table of trunks. It has each trunk with users, or with a link that is open or being opened.
  *
  * Locking: trunks_lock to add and to remove; trunks are found under RCU. It is never held with
  * rca_trunk.lock. Process context.
@@ -40,7 +40,7 @@ const struct rca_trunk_upcalls *rca_trunk_upcalls;
 static struct rhashtable trunks;
 static DEFINE_SPINLOCK(trunks_lock);
 
-/* Trunks whose memory is in use: the exit of the module waits until there is none. */
+/* Trunks that are not freed yet: module exit waits for them. */
 static atomic_t in_memory;
 static work_func_t trunk_work;	/* the work of each trunk */
 static struct workqueue_struct *trunk_wq;
@@ -54,7 +54,7 @@ static void set_ready(bool is_ready)
 	kernel_param_unlock(THIS_MODULE);
 }
 
-/* Module init. @work is the work of each trunk. Returns 0 or a negative errno. */
+/* Module init. @work is the work of each trunk. */
 int __init rca_trunk_table_init(const struct rca_trunk_upcalls *upcalls, work_func_t work)
 {
 	int ret;
@@ -71,7 +71,7 @@ int __init rca_trunk_table_init(const struct rca_trunk_upcalls *upcalls, work_fu
 	return ret;
 }
 
-/* Module exit: waits until all trunks are gone, which have to be closed already. */
+/* Module exit: wait until all trunks are freed, which have to be closed already. */
 void rca_trunk_table_wait(void)
 {
 	wait_var_event(&in_memory, !atomic_read(&in_memory));	/* pairs with rca_trunk_put() */
@@ -113,7 +113,7 @@ static struct rca_trunk *new_trunk(struct rca_device *dev, const struct rca_trun
 	return trunk;
 }
 
-/* Returns @made, or the trunk that exists already, with a reference; NULL: there is no memory. */
+/* Returns @made, or the trunk that exists already, with a reference; NULL: no memory. */
 static struct rca_trunk *insert(struct rca_trunk *made)
 {
 	struct rca_trunk *trunk;
@@ -130,17 +130,10 @@ static struct rca_trunk *insert(struct rca_trunk *made)
 	return made;
 }
 
-/**
- * rca_trunk_make() - find a trunk, or make one
- * @dev: its device
- * @key: which one
- * @sgid_attr: its local GID
- *
- * Afterwards its work has to run, which drops a trunk that gets no link.
- *
- * Context: Process context, also callbacks. Does not sleep. The caller prevents the removal of
- * @dev.
- * Return: the trunk with a reference; NULL: there is no memory.
+/*
+ * Find or make a trunk. Returns it with a reference, or NULL without memory. Its work has to run
+ * afterwards, which drops a trunk that gets no link. Does not sleep; callbacks call it, too. The
+ * caller prevents the removal of @dev.
  */
 struct rca_trunk *rca_trunk_make(struct rca_device *dev, const struct rca_trunk_key *key,
 				 const struct ib_gid_attr *sgid_attr)
@@ -157,13 +150,7 @@ struct rca_trunk *rca_trunk_make(struct rca_device *dev, const struct rca_trunk_
 	return trunk;
 }
 
-/**
- * rca_trunk_find() - find a trunk
- * @key: which one
- *
- * Context: Process context, also callbacks. Does not sleep.
- * Return: the trunk with a reference, or NULL.
- */
+/* Returns the trunk with a reference, or NULL. Does not sleep. */
 struct rca_trunk *rca_trunk_find(const struct rca_trunk_key *key)
 {
 	struct rca_trunk *trunk;
@@ -176,7 +163,7 @@ struct rca_trunk *rca_trunk_find(const struct rca_trunk_key *key)
 	return trunk;
 }
 
-/* Can a connection be requested? A link that failed is not waited for. */
+/* Can a connection be requested? A connection does not wait for a link that failed. */
 static bool is_open(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
@@ -184,14 +171,9 @@ static bool is_open(const struct rca_trunk *trunk)
 			     !trunk->tries && !trunk->unusable && !trunk->port_down);
 }
 
-/**
- * rca_trunk_find_open() - find the open trunk to a peer
- * @key: the peer
- *
- * A session whose link was closed because it was idle is open, too.
- *
- * Context: Process context. Does not sleep.
- * Return: the trunk with a reference; NULL: there is none, or it is not open.
+/*
+ * Returns the trunk with a reference; NULL: there is none, or it is not open. A session whose link
+ * was closed because it was idle is open, too.
  */
 struct rca_trunk *rca_trunk_find_open(const struct rca_peer_key *key)
 {
@@ -224,11 +206,9 @@ void rca_trunk_put(struct rca_trunk *trunk)
 		wake_up_var(&in_memory);
 }
 
-/**
- * rca_trunk_run() - let the work of a trunk run soon
- * @trunk: the trunk
- *
- * Context: Any context. The caller has a reference, or @trunk->lock while @trunk is not gone.
+/*
+ * Queue the work of a trunk. Any context. The caller holds a reference, or trunk->lock of a trunk
+ * that is not gone.
  */
 void rca_trunk_run(struct rca_trunk *trunk)
 {
@@ -237,7 +217,7 @@ void rca_trunk_run(struct rca_trunk *trunk)
 		rca_trunk_put(trunk);	/* it was queued already */
 }
 
-/* Lets the work of a trunk run in @delay jiffies, unless it will run before. From its work. */
+/* Queue the work of a trunk in @delay jiffies, unless it is queued already. From that work. */
 void rca_trunk_run_later(struct rca_trunk *trunk, unsigned long delay)
 {
 	refcount_inc(&trunk->ref);	/* put by the work */
@@ -246,7 +226,7 @@ void rca_trunk_run_later(struct rca_trunk *trunk, unsigned long delay)
 }
 
 /*
- * Queues another work of a trunk, or changes its delay. Returns whether it was queued already. Any
+ * Queue another work of a trunk, or change its delay. Returns true if it was queued already. Any
  * context.
  */
 bool rca_trunk_queue(struct delayed_work *work, unsigned long delay)
@@ -254,14 +234,7 @@ bool rca_trunk_queue(struct delayed_work *work, unsigned long delay)
 	return mod_delayed_work(trunk_wq, work, delay);
 }
 
-/**
- * rca_open_again() - a trunk needs a link
- * @trunk: the trunk
- *
- * Nothing happens if it has one, or no session.
- *
- * Context: Process context. Does not sleep. Expects @trunk->lock to be held by the caller.
- */
+/* The session of a trunk needs a link. Nothing happens if it has one, or without a session. */
 void rca_open_again(struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
@@ -271,13 +244,9 @@ void rca_open_again(struct rca_trunk *trunk)
 	rca_trunk_run(trunk);
 }
 
-/**
- * rca_trunk_unuse() - a connection of a trunk has ended
- * @trunk: the trunk, to which the caller has a reference
- *
- * If it was the last user, the trunk leaves the table without a link.
- *
- * Context: Process context. Does not sleep. Expects @trunk->lock to be held.
+/*
+ * A connection of a trunk has ended. Without users and a link the trunk leaves the table. The
+ * caller holds a reference on it.
  */
 void rca_trunk_unuse(struct rca_trunk *trunk)
 {
@@ -287,7 +256,7 @@ void rca_trunk_unuse(struct rca_trunk *trunk)
 }
 
 /*
- * Drops a trunk that has no link, waits for none, and has no users. From its work. Returns whether
+ * Drop a trunk that has no link, waits for none, and has no users. From its work. Returns true if
  * it is gone.
  */
 bool rca_trunk_drop(struct rca_trunk *trunk)
@@ -311,15 +280,9 @@ bool rca_trunk_drop(struct rca_trunk *trunk)
 	return true;
 }
 
-/**
- * rca_trunks_of_port() - call a function for each trunk of a port
- * @dev: its device; NULL: of all devices
- * @port: number of the port; 0: of all ports
- * @fn: the function; is called under RCU
- *
- * Trunks that are added meanwhile may be left out.
- *
- * Context: Process context. Sleeps.
+/*
+ * Call @fn under RCU for each trunk of a port. @dev: NULL: of all devices. @port: 0: of all ports.
+ * Trunks that are added meanwhile may be left out. Sleeps.
  */
 void rca_trunks_of_port(const struct rca_device *dev, u32 port,
 			void (*fn)(struct rca_trunk *trunk))
@@ -339,12 +302,7 @@ void rca_trunks_of_port(const struct rca_device *dev, u32 port,
 	rhashtable_walk_exit(&iter);
 }
 
-/**
- * rca_trunk_look() - let the work of a trunk run, unless it is gone
- * @trunk: the trunk
- *
- * Context: Process context. Does not sleep. Expects to be called under RCU.
- */
+/* Queue the work of a trunk, unless it is gone. Under RCU. */
 void rca_trunk_look(struct rca_trunk *trunk)
 {
 	spin_lock(&trunk->lock);
@@ -353,11 +311,9 @@ void rca_trunk_look(struct rca_trunk *trunk)
 	spin_unlock(&trunk->lock);
 }
 
-/**
- * rca_trunks_for_parameter() - call a function for each trunk, from the write of a parameter
- * @fn: the function; is called under RCU
- *
- * Context: Process context. Sleeps. Expects the lock of the module's parameters to be held.
+/*
+ * Call @fn under RCU for each trunk. The caller writes a parameter of the module, with the lock of
+ * the parameters.
  */
 void rca_trunks_for_parameter(void (*fn)(struct rca_trunk *trunk))
 {
@@ -384,13 +340,9 @@ static bool describe(const struct rca_peer_key *key, bool passive, struct rca_tr
 	return trunk;
 }
 
-/**
- * rca_trunk_describe() - describe the trunk to a peer
- * @key: the peer
- * @info: filled in; of a trunk from a port to itself, of the end that has asked
- *
- * Context: Process context. Does not sleep.
- * Return: false: there is none.
+/*
+ * Describe the trunk to a peer: its active end, if it leads from a port to itself. Returns false if
+ * there is none.
  */
 bool rca_trunk_describe(const struct rca_peer_key *key, struct rca_trunk_info *info)
 {
@@ -398,19 +350,18 @@ bool rca_trunk_describe(const struct rca_peer_key *key, struct rca_trunk_info *i
 }
 
 /*
- * What operators see of a trunk: counters of its port, and tracepoints.
+ * Diagnostics of trunks: counters of the port, and tracepoints.
  *
- * The reason why a link or a session ends is noted where that is decided, which may be a callback,
- * and told when it has ended. If there are several, the first one counts. It is forgotten when the
+ * The reason why a link or a session ends is stored where that is decided, which may be a callback,
+ * and traced at the end. Of several reasons the first one counts. The reason is cleared when the
  * next link begins.
  *
  * Locking: none of its own.
  */
 
-/* What is told of a link or a session that ended for a reason which nobody noted. */
+/* Reason of a link or a session that ended without a stored one. */
 #define NO_REASON "failed"
 
-/* Counts something for the port of a trunk. Any context. */
 void rca_trunk_count_one(const struct rca_trunk *trunk, enum rca_trunk_stat stat)
 {
 	rca_stats_trunk(trunk->dev, trunk->key.peer.port_num, stat);
@@ -423,16 +374,9 @@ static void trace(const struct rca_trunk *trunk, u32 session, const char *what, 
 	trace_rca_trunk(peer->sgid.raw, peer->dgid.raw, peer->pkey, session, what, why);
 }
 
-/**
- * rca_trunk_trace_frame() - report a frame to recorders
- * @link: its link, with a QP
- * @sent: it is being posted; false: it was received
- * @data: the frame
- * @len: its length in bytes
- *
- * Call it only while the tracepoint rca_frame is on.
- *
- * Context: Any context.
+/*
+ * Trace a frame that is being posted (@sent) or was received. Called only while the tracepoint
+ * rca_frame is on. Any context.
  */
 void rca_trunk_trace_frame(const struct rca_trunk_link *link, bool sent, const void *data, u32 len)
 {
@@ -444,12 +388,9 @@ void rca_trunk_trace_frame(const struct rca_trunk_link *link, bool sent, const v
 			READ_ONCE(link->trunk->session.number));
 }
 
-/**
- * rca_trunk_because() - note why the link or the session of a trunk has to end
- * @trunk: the trunk
- * @why: the reason, a constant; ignored if there is one already
- *
- * Context: Any context.
+/*
+ * Store why the link or the session of a trunk has to end: a constant, ignored if there is a reason
+ * already. Any context.
  */
 void rca_trunk_because(struct rca_trunk *trunk, const char *why)
 {
@@ -471,13 +412,9 @@ void rca_trunk_opened(struct rca_trunk *trunk)
 	trace(trunk, trunk->session.number, "open", "the peer has sent a frame");
 }
 
-/**
- * rca_trunk_closed() - the link of a trunk has ended
- * @trunk: the trunk
- * @failed: the link was not open, and no other one follows at once
- * @lost: the session ends, too: rca_trunk_lost() follows
- *
- * Context: Process context. From the work of @trunk.
+/*
+ * The link of a trunk has ended. @failed: it was not open, and no other one follows at once. @lost:
+ * the session ends, too: rca_trunk_lost() follows. From the work of @trunk.
  */
 void rca_trunk_closed(struct rca_trunk *trunk, bool failed, bool lost)
 {
@@ -488,13 +425,9 @@ void rca_trunk_closed(struct rca_trunk *trunk, bool failed, bool lost)
 		WRITE_ONCE(trunk->why, NULL);
 }
 
-/**
- * rca_trunk_lost() - a trunk has no session any more
- * @trunk: the trunk
- * @session: number of the session that it had, or 0
- * @had_users: it had connections; only then the session was lost, else it has ended
- *
- * Context: Process context. From the work of @trunk.
+/*
+ * A trunk has no session any more. @session: number of the former one, or 0. @had_users: that had
+ * connections; without any it has ended, but was not lost. From the work of @trunk.
  */
 void rca_trunk_lost(struct rca_trunk *trunk, u32 session, bool had_users)
 {

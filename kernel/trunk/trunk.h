@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Trunks: what the files of this module use. */
+/* Trunks: declarations that the files of this module share. */
 #ifndef RCA_TRUNK_TRUNK_H
 #define RCA_TRUNK_TRUNK_H
 
@@ -30,20 +30,20 @@ struct rca_trunk_link;
 
 extern bool rca_trunks;
 
-/* May trunks be opened? From the end of the init of the module to its exit. Any context. */
+/* May trunks be opened? Yes from the end of module init to module exit. Any context. */
 static inline bool rca_trunks_enabled(void)
 {
 	return READ_ONCE(rca_trunks);
 }
 
-/* Which peers run this module, and what they have told about themselves. */
+/* Peers that run this module, and their hellos. */
 
 /**
  * struct rca_peer_info - a peer, for tools
  * @key: the peer
  * @told: number of hellos that were sent to it
- * @failures: how often in a row a trunk to it could not be opened
- * @retry_ms: time until it may be tried again, in milliseconds
+ * @failures: number of failures in a row to open a trunk to it
+ * @retry_ms: time until the next attempt, in milliseconds
  * @heard: a hello was received from it; only then the members below are valid
  * @heard_s: seconds since the last one
  * @hello: the last one
@@ -73,14 +73,14 @@ bool rca_peers_next(struct rhashtable_iter *iter, struct rca_peer_info *info);
 int rca_peers_init(void);
 void rca_peers_exit(void);
 
-/* The service ID of each device, by which peers ask for trunks. */
+/* The service ID of each device, to which peers send requests for trunks. */
 
 __be64 rca_service_id(const struct rca_device *dev);
 void rca_service_listen(struct rca_device *dev, ib_cm_handler handler);
 void rca_service_unlisten(struct rca_device *dev);
 void rca_service_exit(void);
 
-/* Trunks: the table of those that there are. */
+/* The table of trunks. */
 
 /**
  * struct rca_trunk_upcalls - what a trunk calls: the connections over it
@@ -102,9 +102,9 @@ struct rca_trunk_upcalls {
 };
 
 /**
- * struct rca_trunk_key - a trunk; padding is zero
+ * struct rca_trunk_key - identity of a trunk; padding is zero
  * @peer: the peer
- * @passive: of a trunk from a port to itself: the end that was asked
+ * @passive: of a trunk from a port to itself: its passive end
  * @pad: zero
  */
 struct rca_trunk_key {
@@ -113,53 +113,55 @@ struct rca_trunk_key {
 	u8 pad[7];
 };
 
-/* May a trunk have a link? There are trunk_max places, see link.c. */
+/* A trunk needs a place to have a link, and there are trunk_max places, see link.c. */
 enum rca_place {
 	RCA_PLACE_NONE,
-	RCA_PLACE_WAITS,	/* for the end of a link that was idle */
+	RCA_PLACE_WAITS,	/* until the end of an idle link */
 	RCA_PLACE_TAKEN,
 };
 
 /**
- * struct rca_trunk - a trunk: a session, and the link that it has or not
+ * struct rca_trunk - a trunk: a session, and its link, if there is one
  * @node: entry in the table of trunks (lock: trunks_lock)
  * @ref: references: the table, each link, each queued run of @work
- * @key: which one (immutable)
+ * @key: its identity (immutable)
  * @dev: its device (immutable; holds a reference)
  * @sgid_attr: local GID (immutable; holds a reference)
  * @frames: buffers of the frames of the session, by number (immutable; owned)
- * @lock: protects the members below, and marked ones of @link
+ * @lock: protects the members below, and marked members of @link
  * @link: the link that is being opened, used or ended, until its QP is drained; only @work
  *        changes it
  * @next: link for a request of the peer, which is answered when @link has ended
- * @place: entry in the list of those that have a place, or wait for one (lock: places_lock)
- * @has_place: which of them (lock: places_lock); only @work changes it from and to none
+ * @place: entry in the list of trunks with a place, or of trunks that wait for one (lock:
+ *         places_lock)
+ * @has_place: its list (lock: places_lock); only @work changes it from and to none
  * @up: the peer has sent a frame on @link: connections may be requested
- * @gone: it is not in the table any more, and gets no link
+ * @gone: it was removed from the table, and gets no link
  * @closing: its device is being removed, or the module is being unloaded
- * @port_changed: its port has to be looked at
- * @state_changed: likewise, and if it is up, the peer has to be asked whether it is there
+ * @port_changed: its port has to be checked
+ * @state_changed: likewise, and the peer has to be pinged if the port is up
  * @unusable: its GID or its partition does not exist any more
- * @port_down: its port was down when @work looked at it, which does so each second then
- * @peer_ended: the peer has said that it ends the session: its connections are disconnected
+ * @port_down: its port was down at the last check by @work, which then polls it each second
+ * @peer_ended: the peer has announced the end of the session: its connections are disconnected
  * @wanted: a link has to be opened
  * @odd: this end chooses odd connection numbers: it was the active one when the session was created
- * @handling: completions of @link are being handled; what is sent waits for the end of that
+ * @handling: completions of @link are being handled; records are sent at the end of that
  * @users: connections of the session, and those of a lost one that have not ended yet
  * @next_number: number of the next connection that is requested
  * @conns: connections of the session that have an owner, by number
- * @answers: number of those that only wait to be sent to a peer that knows them no more
- * @waiting: connections that have something to send
- * @timers: connections that wait, by the time when that ends
- * @timer: ends it; holds a reference while it is queued
+ * @answers: number of connections without an owner, whose last record is unsent
+ * @waiting: connections with unsent records
+ * @timers: running timers of connections, by their end
+ * @timer: work that handles expired @timers; holds a reference while it is queued
  * @timer_at: when it runs, in jiffies since boot; 0: it is not queued
  * @tries: attempts to open a link again since the last one was up
  * @down_at: time of the first of them, in jiffies
  * @tried_at: time of the last one, in jiffies
- * @heard_at: time of the last frame of the peer, or since when it is watched, in jiffies
- * @probed_at: when the peer was asked for one, in jiffies
- * @probes: how often it was asked since the last frame, or could not be as the port was down
- * @why: why the link or the session ends, as far as known (a constant; without a lock)
+ * @heard_at: time of the last frame of the peer, or of the start of its keepalive, in jiffies
+ * @probed_at: time of the last PING of the keepalive, in jiffies
+ * @probes: number of these PINGs since the last frame of the peer; those that were not sent because
+ *          the port was down count, too
+ * @why: why the link or the session ends, if known (a constant; without a lock)
  * @session: numbers of the frames; its number is 0 if there is no session, and only @work changes
  *           that
  * @boot_id: boot identifier of the peer of the session
@@ -168,11 +170,11 @@ enum rca_place {
  * @path: path to the peer, as the receiver of a request sees it; changes only without a link
  * @filling: length of the frame that is being filled, 0: none
  * @filled: its records
- * @lens: length of each frame that is kept
+ * @lens: length of each kept frame
  * @records: number of records in each
  * @sent: number of the last frame whose SEND has completed
- * @needed: number of the last frame that has another record than a PING
- * @work: opens and ends links, and ends the session; the only place that does
+ * @needed: number of the last frame with another record than a PING
+ * @work: opens and ends links, and ends the session; no other code does
  * @rcu: frees it after lookups
  */
 struct rca_trunk {
@@ -265,7 +267,7 @@ void rca_trunk_look(struct rca_trunk *trunk);
 void rca_trunks_for_parameter(void (*fn)(struct rca_trunk *trunk));
 bool rca_trunk_describe(const struct rca_peer_key *key, struct rca_trunk_info *info);
 
-/* trunk.c: what operators see */
+/* trunk.c: diagnostics */
 void rca_trunk_trace_frame(const struct rca_trunk_link *link, bool sent, const void *data, u32 len);
 void rca_trunk_count_one(const struct rca_trunk *trunk, enum rca_trunk_stat stat);
 void rca_trunk_because(struct rca_trunk *trunk, const char *why);
@@ -284,7 +286,7 @@ void rca_trunk_lose_session(struct rca_trunk *trunk);
 
 /* Connections over trunks. */
 
-/** RCA_CONN_HELD_MS - time after which a peer may repeat a request for which there was no room */
+/** RCA_CONN_HELD_MS - delay after which a peer may repeat a request that found no room */
 #define RCA_CONN_HELD_MS	20
 
 /**
@@ -412,7 +414,7 @@ void rca_conn_read_path(const struct rca_trunk *trunk, const struct rca_record_p
 u8 rca_conn_ack_timeout(u8 delay, u8 lifetime);
 int rca_conn_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask);
 
-/* Handling of what a peer sends about connections over a trunk. */
+/* Handling of received records about connections over a trunk. */
 
 int rca_conn_record(struct rca_trunk *trunk, const struct rca_trunk_record *record);
 void rca_conn_receive_init(const struct rca_tp_upcalls *upcalls,
@@ -420,7 +422,7 @@ void rca_conn_receive_init(const struct rca_tp_upcalls *upcalls,
 
 /* The link of a trunk: its QP, with buffers, and its ib_cm connection. */
 
-/** RCA_LINK_SENDS - most SENDs under way; what comes meanwhile goes together with the next one */
+/** RCA_LINK_SENDS - most SENDs under way; records sent meanwhile share the next one */
 #define RCA_LINK_SENDS		4
 
 /** RCA_LINK_RNR_TIMER - RNR NAK timer of the QP (IBTA volume 1, 9.7.5.2.8): 0.12 ms */
@@ -450,23 +452,23 @@ struct rca_link_buf {
 	u64 dma;
 };
 
-/* What has happened to a link: bits of &rca_trunk_link.news, for the work of its trunk. */
+/* Events of a link for the work of its trunk: bits of &rca_trunk_link.news. */
 enum {
-	RCA_LINK_START,	/* it was made */
+	RCA_LINK_START,	/* the link was made */
 	RCA_LINK_REP,	/* active side: the peer has replied */
 	RCA_LINK_RTU,	/* passive side: the peer is ready */
 	RCA_LINK_UP,	/* the peer has sent a frame */
-	RCA_LINK_END,	/* it has to end */
-	RCA_LINK_LOST,	/* it has to end, and its session */
+	RCA_LINK_END,	/* the link has to end */
+	RCA_LINK_LOST,	/* the link has to end, and its session */
 };
 
 /**
  * struct rca_trunk_link - a link
  * @ref: references: until it has ended, running callbacks of ib_cm
  * @trunk: its trunk (immutable; holds a reference)
- * @active: this host has asked for it (immutable)
- * @peer: what the peer has told (active side: the token from its hello; complete after its REP)
- * @peer_qpn: number of its QP; 0 until it has told (set as @peer)
+ * @active: this host has requested it (immutable)
+ * @peer: private data of the peer (active side: the token from its hello; complete after its REP)
+ * @peer_qpn: number of the peer's QP; 0 until known (set as @peer)
  * @cookie: cookie of this host (immutable)
  * @psn: starting packet sequence number of the receive queue (immutable)
  * @path: path to the peer, as the receiver of a request sees it (immutable)
@@ -475,8 +477,8 @@ enum {
  * @pd: protection domain
  * @send_cq: completion queue of SENDs
  * @receive_cq: completion queue of receives
- * @poll: work that handles completions and sends what waits, until @cq_ends
- * @overdue: work that looks whether a SEND may be lost, until @cq_ends
+ * @poll: work that handles completions and sends records, until @cq_ends
+ * @overdue: work that checks whether a SEND may be lost, until @cq_ends
  * @cq_lock: protects @cq_ends; any context
  * @armed: @send_cq will call back at the next completion (without a lock)
  * @cq_ends: @poll must not be queued by the queues any more (lock: @cq_lock)
@@ -491,16 +493,16 @@ enum {
  * @receives: receive buffers
  * @sends: the frames of the trunk, by number
  * @acks: buffers for acknowledgements
- * @under_way: SENDs whose completion was not seen yet (lock: rca_trunk.lock)
- * @yield_at: when other tasks may be let run next, in jiffies; only @poll uses it
+ * @under_way: SENDs whose completion was not handled yet (lock: rca_trunk.lock)
+ * @yield_at: time of the next possible yield to other tasks, in jiffies; only @poll uses it
  * @shared: the last frame had several records (lock: rca_trunk.lock)
  * @posted: number of SENDs so far (lock: rca_trunk.lock)
  * @due: how many of them have to be complete when @overdue runs (lock: rca_trunk.lock)
  * @acks_under_way: bits of @acks that are in use (lock: rca_trunk.lock)
  * @used_at: time of the last frame, in jiffies (lock: rca_trunk.lock; also read without)
- * @news: what the work of @trunk has to handle
- * @end: work that destroys @qp and the rest, when @trunk has no use for the link any more; @cm_id
- *       when the port is up
+ * @news: events that the work of @trunk has to handle
+ * @end: work that destroys @qp and the rest when @trunk no longer uses the link; @cm_id when the
+ *       port is up
  * @rcu: frees it after callbacks that run late
  */
 struct rca_trunk_link {
@@ -545,13 +547,13 @@ struct rca_trunk_link {
 	struct rcu_head rcu;
 };
 
-/* Asks for the callback of a completion queue. Returns whether there may be completions already. */
+/* Arm a completion queue. Returns true if there may be completions already. */
 static inline bool rca_link_notify(struct ib_cq *cq)
 {
 	return ib_req_notify_cq(cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) > 0;
 }
 
-/* How often something was to be sent over a trunk. */
+/* Number of calls to rca_trunk_push() on each processor. */
 DECLARE_PER_CPU(unsigned int, rca_trunk_pushes);
 
 /**
@@ -601,9 +603,9 @@ void rca_link_destroy_qp(struct rca_trunk_link *link);
 
 /* Opening and ending trunks. */
 
-/** RCA_WATCH_PROBES - how often a peer is asked in the time after whose silence it is dead */
+/** RCA_WATCH_PROBES - PINGs per peer_death_ms */
 #define RCA_WATCH_PROBES	4
-/** RCA_WATCH_PORT - how often a port that is down is looked at, in jiffies */
+/** RCA_WATCH_PORT - poll interval of a port that is down, in jiffies */
 #define RCA_WATCH_PORT		(1UL * HZ)
 
 /* keepalive.c */
