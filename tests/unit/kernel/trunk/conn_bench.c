@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * A fixture of connections over a trunk: the test is their peer and their owner. The device is one
- * of soft-RoCE, which the paths of connections need. All functions are for process context, and may
+ * A fixture of connections over a trunk: the test is their peer and their owner. The device is of
+ * soft-RoCE, which the paths of connections need. All functions are for process context, and may
  * sleep.
  *
  * Locking: none but rca_trunk.lock; a test is one thread, unless it says so.
@@ -61,7 +61,7 @@ static const struct rca_tp_upcalls upcalls = {
 	.request_for = on_request,
 };
 
-/* A link that is not ready: what is sent waits. It is never opened, nor is another one. */
+/* A link that is never ready, so records stay unsent. No other link is opened either. */
 static void make_link(struct kunit *test)
 {
 	struct rca_trunk_link *link = kunit_kzalloc(test, sizeof(*link), GFP_KERNEL);
@@ -124,7 +124,6 @@ int conn_bench_init(struct kunit *test)
 	return 0;
 }
 
-/* Destroys a connection. */
 void conn_bench_destroy(struct rca_trunk_conn *conn)
 {
 	unsigned int i;
@@ -153,16 +152,16 @@ static void end_trunk(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, trunk->answers, 0u);
 	KUNIT_EXPECT_TRUE(test, list_empty(&trunk->waiting));
 	KUNIT_EXPECT_NULL(test, timerqueue_getnext(&trunk->timers));
-	/* Frees what a failed test has left, for which the removal of the device would wait. */
+	/* Free the connections of a failed test, for which the removal of the device would wait. */
 	conn_bench_lose();
 	trunk->link = NULL;
 	trunk->wanted = false;	/* the work opens no other link, but drops the trunk */
 	rca_trunk_run(trunk);
-	flush_delayed_work(&trunk->work);	/* the next test makes another one */
+	flush_delayed_work(&trunk->work);	/* the next test makes another trunk */
 	rca_trunk_put(trunk);
 }
 
-/* Expects that no connection is left but those that have an owner. */
+/* Expects that all remaining connections have an owner. */
 void conn_bench_exit(struct kunit *test)
 {
 	if (conn_bench && conn_bench->trunk)
@@ -172,7 +171,7 @@ void conn_bench_exit(struct kunit *test)
 	device_bench_exit(test);
 }
 
-/* Reads the records of a frame: their number. The last one is kept. */
+/* Reads the records of a frame, and keeps the last one. Returns their number. */
 static unsigned int read_frame(const u8 *data, u16 len, u8 records)
 {
 	u16 pos = RCA_FRAME_HDR_LEN;
@@ -194,7 +193,7 @@ static const u8 *frame(unsigned int slot)
 	return conn_bench->trunk->frames + slot * RCA_FRAME_MAX;
 }
 
-/* Puts what waits into frames, and reads them as the peer would: the number of records. */
+/* Puts unsent records into frames, and reads these as the peer would. Returns their number. */
 unsigned int conn_bench_take(void)
 {
 	struct rca_trunk *trunk = conn_bench->trunk;
@@ -280,7 +279,7 @@ bool conn_bench_timer_runs(const struct rca_trunk_conn *conn)
 	return !RB_EMPTY_NODE(&conn->timer.node);
 }
 
-/* Loses the session. Its connections are not found any more. */
+/* Loses the session. Its connections leave the index. */
 void conn_bench_lose(void)
 {
 	struct rca_trunk *trunk = conn_bench->trunk;
@@ -352,7 +351,7 @@ struct rca_trunk_conn *conn_in(struct kunit *test, enum rca_conn_state state)
 	return conn;
 }
 
-/* Destroys it, and takes its records. */
+/* Destroys a connection, and takes its records. */
 void conn_destroy(struct rca_trunk_conn *conn)
 {
 	conn_bench_destroy(conn);

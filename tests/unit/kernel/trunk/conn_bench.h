@@ -11,11 +11,11 @@
 #define CONN_LOCAL_QPN	0x20000
 #define CONN_PEER_QPN	0x30000
 
-/* How long a request may take, in milliseconds: longer than any test. */
+/* Time limit of a request, in milliseconds: longer than any test. */
 #define CONN_WAIT_MS	600000
 
 /**
- * struct conn_bench - a trunk, and what its connections have done
+ * struct conn_bench - a trunk, and the events of its connections
  * @trunk: the trunk; it is not up, so records wait until conn_bench_take() reads them
  * @module: callbacks of the module
  * @path: a path to the peer
@@ -30,8 +30,8 @@
  * @lost: connections of a session that was lost, which have to be destroyed
  * @lost_count: their number
  * @result: what the handler of requests returns
- * @reject: it rejects each one before
- * @destroy: the owner destroys the connection of each one at once
+ * @reject: the handler rejects each request before it returns
+ * @destroy: the owner destroys the connection of each request at once
  * @on_request: called for each request, before it has an owner, or NULL
  * @data: private data
  * @record: the last record that conn_bench_take() has read
@@ -58,7 +58,7 @@ struct conn_bench {
 	struct rca_trunk_record record;
 };
 
-/* That of the running test. */
+/* The bench of the running test. */
 extern struct conn_bench *conn_bench;
 
 int conn_bench_init(struct kunit *test);

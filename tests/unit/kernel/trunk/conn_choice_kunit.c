@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of which transport the requests of ids use while there is a trunk to their peer, of their
+ * Tests of the transport that requests of ids use while there is a trunk to their peer, of their
  * private data, and of the limits of the answers.
  *
  * Locking: none.
@@ -20,13 +20,13 @@
 #include "transport/transport.h"
 #include "trunk/conn_bench.h"
 
-/* A port on which nobody listens. */
+/* A port without a listener. */
 #define NO_PORT		4711
 
 /* The number of the first request of the peer. */
 #define PEER_NUMBER	1
 
-/* What ib_cm carries in a request over IP. */
+/* Private data that ib_cm carries in a request over IP. */
 #define SHORT		(IB_CM_REQ_PRIVATE_DATA_SIZE - RCA_WIRE_HDR_LEN)
 
 #define WHOLE		(RCA_WIRE_HDR_LEN + RCA_WIRE_USER_MAX)
@@ -85,7 +85,7 @@ static void expect_request(struct kunit *test, u16 len)
 	KUNIT_EXPECT_EQ(test, memcmp(record->private_data + RCA_WIRE_HDR_LEN, pattern(), len), 0);
 }
 
-/* An id whose request was sent over the trunk. The module gets the events of the trunk. */
+/* An id whose request was sent over the trunk. Events of the trunk go to the module. */
 static struct rca_id *requested(struct kunit *test, u8 option, u16 len)
 {
 	struct rca_id *id = routed(test, option);
@@ -106,12 +106,12 @@ static void receive(struct kunit *test, struct rca_id *id, u8 type, u16 reason)
 	KUNIT_ASSERT_EQ(test, conn_bench_receive(&record), 0);
 }
 
-/* The trunk closes at once, and is not opened again. */
+/* Closes the trunk at once; it is not opened again. */
 static void lose(void)
 {
 	conn_bench->trunk->up = false;
 	conn_bench_lose();
-	conn_bench->lost_count = 0;	/* the connections are those of ids, which destroy them */
+	conn_bench->lost_count = 0;	/* ids own the connections, and destroy them */
 }
 
 static void request_is_as_long_as_its_transport_allows(struct kunit *test)
@@ -194,7 +194,7 @@ static void session_of_a_held_request_is_lost(struct kunit *test)
 	expect_unreachable(test, id);
 }
 
-/* Any other request goes over ib_cm, where nobody listens. */
+/* Any other request goes over ib_cm, where the port has no listener. */
 static void session_of_a_short_request_is_lost(struct kunit *test)
 {
 	struct rca_id *id = requested(test, RDMA_CM_ALT_TRUNK_AUTO, SHORT);
@@ -205,7 +205,7 @@ static void session_of_a_short_request_is_lost(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, id->tp, id->dev->tp);
 }
 
-/* Nobody but the peer's module may answer. */
+/* Only the peer's module may answer. */
 static void expect_its_answer(struct kunit *test, struct rca_id *id)
 {
 	receive(test, id, RCA_RECORD_REJ, IB_CM_REJ_INVALID_SERVICE_ID);
@@ -224,7 +224,7 @@ static void peer_has_no_listener_for_one_that_requires_the_trunk(struct kunit *t
 	expect_its_answer(test, requested(test, RDMA_CM_ALT_TRUNK_REQUIRE, 4));
 }
 
-/* It is repeated with all of its data. */
+/* The request is repeated with all of its data. */
 static void long_request_is_held(struct kunit *test)
 {
 	struct rca_id *id = requested(test, RDMA_CM_ALT_TRUNK_AUTO, RCA_WIRE_USER_MAX);
@@ -239,7 +239,7 @@ static void long_request_is_held(struct kunit *test)
 			 IB_CM_REJ_CONSUMER_DEFINED);
 }
 
-/* Another QP number than that of the last request, which would be stale. */
+/* The QP number differs from that of the last request, which would make this one stale. */
 static void set_request(struct kunit *test, struct rca_id *server, u32 number, u8 *data,
 			struct rca_trunk_record *record)
 {
@@ -252,7 +252,7 @@ static void set_request(struct kunit *test, struct rca_id *server, u32 number, u
 	record->private_len = WHOLE;
 }
 
-/* The id of a long request that has come over the trunk. */
+/* The id of a long request that was received over the trunk. */
 static struct rca_id *accepting(struct kunit *test, struct rca_id *server, u32 number)
 {
 	struct device_bench *bench = test->priv;
@@ -299,7 +299,7 @@ static void answers_are_as_long_as_the_trunk_allows(struct kunit *test)
 	expect_answer(test, RCA_RECORD_REJ);
 }
 
-/* As by a listener on GIDs, for which the header of a request over IP is data. */
+/* Like a listener on GIDs, which gets the header of a request over IP as data. */
 static void request_beyond_the_event_is_refused(struct kunit *test)
 {
 	struct rca_id *server = rig_listening(test, DEVICE_IP, RDMA_PS_TCP);
@@ -341,7 +341,7 @@ static struct kunit_case choice_cases[] = {
 	{}
 };
 
-/* The connections are those of ids, which destroy them. */
+/* Ids own the connections, and destroy them. */
 static void end(struct kunit *test)
 {
 	struct rca_trunk_conn *conn;

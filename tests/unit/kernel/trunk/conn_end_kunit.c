@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of what ends connections over a trunk without a message of the peer: timers, the loss of
+ * Tests of ends of connections over a trunk without a message from the peer: timers, the loss of
  * the session, and destroy while a callback runs.
  *
  * Locking: rca_trunk.lock for timers.
@@ -73,7 +73,7 @@ static void timers_run_out(struct kunit *test)
 	}
 }
 
-/* By the work that the trunk queues. */
+/* The work that the trunk queues handles the timer. */
 static void request_times_out(struct kunit *test)
 {
 	struct rca_trunk_conn *conn = conn_in(test, RCA_CONN_NEW);
@@ -87,7 +87,7 @@ static void request_times_out(struct kunit *test)
 	expect_event(test, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
 }
 
-/* One that is set later may run out first. */
+/* A timer that is set later may expire first. */
 static void timers_run_out_in_order(struct kunit *test)
 {
 	struct rca_trunk_conn *later = conn_in(test, RCA_CONN_REQ_SENT);
@@ -135,7 +135,7 @@ static void session_is_lost_in_each_state(struct kunit *test)
 				    next[state] == RCA_CONN_TIMEWAIT, "%u", state);
 	}
 	KUNIT_EXPECT_EQ(test, conn_bench->events, 6u);
-	/* The end of a timewait is told as ever. */
+	/* The end of a timewait is reported as usual. */
 	conn_bench->events = 0;
 	run_out(conns[RCA_CONN_UP]);
 	expect_event(test, RCA_IN_TIMEWAIT_EXIT, 0);
@@ -172,7 +172,7 @@ static void session_is_ended_by_the_peer(struct kunit *test)
 	lost_in_one_state(test, RCA_CONN_UP, RCA_IN_DREQ_TIMEOUT, 0);
 }
 
-/* What waits to be sent is dropped, also that of connections that were destroyed. */
+/* Unsent records are dropped, also those of destroyed connections. */
 static void records_are_lost(struct kunit *test)
 {
 	struct rca_trunk_conn *destroyed = conn_in(test, RCA_CONN_UP);
@@ -191,7 +191,7 @@ static void records_are_lost(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, conn->data);
 }
 
-/* A program connects when the session is lost already: it hears of that, but not at once. */
+/* A program that connects after the loss of the session gets an event, but not at once. */
 static void connect_after_the_loss(struct kunit *test)
 {
 	struct rca_trunk_conn *conn = conn_in(test, RCA_CONN_NEW);
@@ -206,7 +206,7 @@ static void connect_after_the_loss(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&conn_bench->trunk->waiting));
 }
 
-/* Only requests that wait go another way; what else waits is kept for the next link. */
+/* Only unsent requests use another transport; other records are kept for the next link. */
 static void no_link_for_what_waits(struct kunit *test)
 {
 	struct rca_trunk_conn *other = conn_in(test, RCA_CONN_UP);
@@ -224,7 +224,7 @@ static void no_link_for_what_waits(struct kunit *test)
 
 static unsigned int passed_again;
 
-/* Is something that stays still before the next request? */
+/* Counts a visit of a record that stays, before the next request. */
 static void look_at_first(struct conn_bench *bench)
 {
 	struct rca_trunk *trunk = bench->trunk;
@@ -236,7 +236,7 @@ static void look_at_first(struct conn_bench *bench)
 	spin_unlock(&trunk->lock);
 }
 
-/* What stays is passed once, as there may be many of both, and keeps its order. */
+/* Each record that stays is visited once, as there may be many, and keeps its order. */
 static void no_link_for_many(struct kunit *test)
 {
 	struct rca_trunk_conn *first = conn_in(test, RCA_CONN_UP);

@@ -19,7 +19,7 @@
 #define NO_EVENT	RCA_IN_COUNT
 #define REJ_REASON	IB_CM_REJ_CONSUMER_DEFINED
 
-/* What a record does in a state. All others change nothing. */
+/* Effects of a record in a state. All other pairs change nothing. */
 struct record_rule {
 	u8 type;
 	u8 state;
@@ -123,7 +123,7 @@ static void each_record_in_each_state(struct kunit *test)
 	for (state = RCA_CONN_NEW; state <= RCA_CONN_CLOSED; state++)
 		for (i = 0; i < ARRAY_SIZE(types); i++)
 			try_record(test, types[i], state);
-	/* It stops the timer of the request, and no other one. */
+	/* HELD stops the timer of the request, and no other timer. */
 	try_record(test, HELD, RCA_CONN_NEW);
 	try_record(test, HELD, RCA_CONN_REQ_SENT);
 	try_record(test, HELD, RCA_CONN_REP_RCVD);
@@ -155,12 +155,12 @@ static void no_connection_has_the_number_0(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_bench_receive(&record), -EPROTO);
 	KUNIT_EXPECT_EQ(test, conn_bench_take(), 0u);
 	KUNIT_EXPECT_EQ(test, conn_bench->trunk->next_number, 2u);
-	/* What later versions use it for is not known. */
+	/* Later versions may give the type any meaning. */
 	record.type = UNKNOWN_TYPE;
 	KUNIT_EXPECT_EQ(test, conn_bench_receive(&record), 0);
 }
 
-/* A DREQ that names another QP is of a peer that has mixed up its connections. */
+/* A peer whose DREQ names another QP has mixed up its connections. */
 static void dreq_names_another_qp(struct kunit *test)
 {
 	struct rca_trunk_record record;
@@ -181,7 +181,7 @@ static void dreq_names_another_qp(struct kunit *test)
 	}
 }
 
-/* An operation in a state: its result, and what follows. Else it fails, and changes nothing. */
+/* Result and effects of an operation in a state. In other states it fails, and changes nothing. */
 struct op_rule {
 	u8 state;
 	u8 next;
@@ -338,7 +338,7 @@ static void destroy_in_each_state(struct kunit *test)
 	}
 }
 
-/* The peer never hears of a request that is destroyed before it is in a frame. */
+/* The peer is not notified of a request that is destroyed before it is in a frame. */
 static void request_is_withdrawn(struct kunit *test)
 {
 	struct rca_trunk_conn *conn = conn_in(test, RCA_CONN_NEW);
@@ -374,7 +374,7 @@ static void numbers_wrap_around(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_in(test, RCA_CONN_NEW)->number, 1u);
 }
 
-/* A peer that has no room asks for the request to be repeated. */
+/* A peer without room requests a repetition of the request. */
 static void request_is_repeated(struct kunit *test)
 {
 	struct rca_trunk_conn *conn = conn_in(test, RCA_CONN_REQ_SENT);
@@ -397,8 +397,8 @@ static void request_is_repeated(struct kunit *test)
 }
 
 /*
- * As from ib_cm, private data have the length of the message's field, with zeros at the end; more
- * are reported as they were sent.
+ * As from ib_cm, private data have the length of the message's field, with zeros at the end; longer
+ * data are reported as they were sent.
  */
 static void try_data(struct kunit *test, struct rca_trunk_record *record, u8 len, u8 field)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of requests over a trunk: their numbers, what the listener gets, and refusals.
+ * Tests of requests over a trunk: their numbers, their report to the listener, and refusals.
  *
  * Locking: none.
  */
@@ -41,13 +41,13 @@ static void listener_gets_the_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)req->conn.initiator_depth, 5);
 	KUNIT_EXPECT_EQ(test, (int)req->conn.private_data_len, IB_CM_REQ_PRIVATE_DATA_SIZE);
 	KUNIT_EXPECT_EQ(test, memcmp(conn_bench->data, data, IB_CM_REQ_PRIVATE_DATA_SIZE), 0);
-	/* More than ib_cm has. */
+	/* More data than ib_cm has room for. */
 	record.conn = 5;
 	record.private_len = sizeof(data);
 	KUNIT_ASSERT_EQ(test, conn_bench_receive(&record), 0);
 	KUNIT_EXPECT_EQ(test, (int)req->conn.private_data_len, (int)sizeof(data));
 	KUNIT_EXPECT_EQ(test, memcmp(conn_bench->data, data, sizeof(data)), 0);
-	/* None at all: zeros. */
+	/* No data: zeros. */
 	KUNIT_ASSERT_EQ(test, request(3), 0);
 	KUNIT_EXPECT_EQ(test, (int)req->conn.private_data_len, IB_CM_REQ_PRIVATE_DATA_SIZE);
 	KUNIT_EXPECT_NULL(test, memchr_inv(conn_bench->data, 0, IB_CM_REQ_PRIVATE_DATA_SIZE));
@@ -75,7 +75,7 @@ static void qp_attributes_of_the_passive_side(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)attr->timeout, 16);
 }
 
-/* The peer's numbers are odd or even, and are used once. */
+/* The peer's numbers are all odd or all even, and are used once. */
 static void numbers_of_the_peer(struct kunit *test)
 {
 	struct rca_trunk_conn *first;
@@ -100,7 +100,7 @@ static void numbers_of_the_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_bench_take(), 0u);
 }
 
-/* Expects that the peer gets one record, and that nothing is left. */
+/* Expects that the peer gets one record, and that no connection is left. */
 static void expect_refusal(struct kunit *test, u8 type, u16 reason)
 {
 	KUNIT_EXPECT_EQ(test, conn_bench_take(), 1u);
@@ -126,7 +126,7 @@ static void requests_are_refused(struct kunit *test)
 	try_refusal(test, -ENOMEM, RCA_RECORD_HELD, 0);
 	try_refusal(test, -ECONNABORTED, RCA_RECORD_REJ, IB_CM_REJ_CONSUMER_DEFINED);
 	KUNIT_EXPECT_EQ(test, conn_bench->requests, 3u);
-	/* The number may be used again, as a request that was held back does. */
+	/* The number may be used again, as by a request that was held back. */
 	conn_bench->result = 0;
 	KUNIT_EXPECT_EQ(test, request(1), 0);
 	KUNIT_EXPECT_NOT_NULL(test, xa_load(&conn_bench->trunk->conns, 1));
@@ -138,7 +138,7 @@ static void handler_has_rejected(struct kunit *test)
 	conn_bench->reject = true;
 	KUNIT_EXPECT_EQ(test, request(1), 0);
 	expect_refusal(test, RCA_RECORD_REJ, IB_CM_REJ_NO_QP);
-	/* Its number is forgotten: a DREQ about it is answered as that of any other one. */
+	/* The number is forgotten: a DREQ about it gets the usual answer. */
 	conn_bench->result = -ENOMEM;
 	KUNIT_EXPECT_EQ(test, request(1), 0);
 	expect_refusal(test, RCA_RECORD_REJ, IB_CM_REJ_NO_QP);
@@ -153,7 +153,7 @@ static void path_is_not_usable(struct kunit *test)
 	expect_refusal(test, RCA_RECORD_REJ, IB_CM_REJ_CONSUMER_DEFINED);
 }
 
-/* The one that has the number keeps it. */
+/* The connection that has the number keeps it. */
 static void path_of_a_repeated_request_is_not_usable(struct kunit *test)
 {
 	struct rca_trunk_conn *conn = conn_in(test, RCA_CONN_REQ_RCVD);
@@ -176,7 +176,7 @@ static void owner_destroys_meanwhile(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_bench->events, 0u);
 }
 
-/* Refusals fill the frames that are kept, then wait; what is too much is lost. */
+/* Refusals fill the kept frames, then wait; those beyond the limit are lost. */
 static void peer_takes_no_refusals(struct kunit *test)
 {
 	unsigned int i, taken = 0;
@@ -196,7 +196,7 @@ static void peer_takes_no_refusals(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, request(1), 0);
 }
 
-/* Programs that end leave no more than that, either. */
+/* Programs that end leave no more connections than that, either. */
 static void peer_takes_no_rejects(struct kunit *test)
 {
 	unsigned int i;
@@ -209,7 +209,7 @@ static void peer_takes_no_rejects(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_bench->trunk->users, 0u);
 }
 
-/* Refusals that nobody takes go with the session. */
+/* Refusals that the peer does not take end with the session. */
 static void refusals_are_lost(struct kunit *test)
 {
 	conn_bench->result = -EINVAL;
@@ -223,7 +223,7 @@ static void refusals_are_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_bench->events, 0u);
 }
 
-/* The peer shall use ib_cm, as this host would. */
+/* The peer has to use ib_cm, as this host would. */
 static void module_is_being_unloaded(struct kunit *test)
 {
 	rca_trunks = false;

@@ -11,20 +11,20 @@
 #include "transport/transport.h"
 #include "trunk/trunk.h"
 
-/* Longer than what a tracepoint holds of it. */
+/* Longer than the part of a frame that a tracepoint holds. */
 #define LEN	300
 #define COOKIE	0x1234
 
 /**
- * struct frames - what a test has
+ * struct frames - fixture of a test
  * @ibdev: the adapter, without operations
- * @dev: its entry
+ * @dev: the device of @ibdev
  * @gid: its GID
  * @qp: the queue pair
  * @trunk: the trunk
  * @link: its link
  * @data: the buffer of a frame
- * @runs: how often the work of the trunk has run
+ * @runs: number of runs of the work of the trunk
  */
 struct frames {
 	struct ib_device ibdev;
@@ -77,7 +77,7 @@ static void frames_exit(struct kunit *test)
 	flush_delayed_work(&frames->trunk.work);
 }
 
-/* A frame of @len bytes has come. */
+/* Receives a frame of @len bytes. */
 static void come(struct frames *frames, u32 len, enum ib_wc_status status)
 {
 	struct rca_link_buf buf = { .link = &frames->link, .data = frames->data };
@@ -87,7 +87,7 @@ static void come(struct frames *frames, u32 len, enum ib_wc_status status)
 	flush_delayed_work(&frames->trunk.work);
 }
 
-/* A frame with this cookie, as the session expects it, with a record that is none. */
+/* Writes the frame that the session expects, with this cookie and an invalid record. */
 static void write_frame(struct frames *frames, u64 cookie)
 {
 	const struct rca_frame_hdr hdr = {
@@ -112,7 +112,7 @@ static void expect_end(struct kunit *test, bool lost, const char *why)
 	KUNIT_EXPECT_EQ(test, frames->runs, 1U);
 }
 
-/* No link can mend what the peer writes. Tracepoints have seen the frame. */
+/* Another link cannot mend a malformed frame. Tracepoints have recorded it. */
 static void malformed_frame_loses_the_session(struct kunit *test)
 {
 	struct frames *frames = test->priv;
@@ -122,7 +122,7 @@ static void malformed_frame_loses_the_session(struct kunit *test)
 	expect_end(test, true, "a frame was malformed");
 }
 
-/* Any user of any host can send one to the QP: it costs the link, and no connection. */
+/* Any user of any host can send such a frame to the QP: it ends the link, but no connection. */
 static void frame_without_the_cookie_ends_the_link(struct kunit *test)
 {
 	struct frames *frames = test->priv;
@@ -139,7 +139,7 @@ static void frame_without_a_header_ends_the_link(struct kunit *test)
 	expect_end(test, false, "a frame was not the peer's");
 }
 
-/* Another link may succeed. The buffer holds no frame: it is not read. */
+/* Another link may succeed. The buffer holds no frame, and is not read. */
 static void failed_receive_ends_the_link(struct kunit *test)
 {
 	struct frames *frames = test->priv;

@@ -10,12 +10,12 @@
 #include "fake/fake_suite.h"
 #include "trunk/trunk.h"
 
-/* What the peer tells. */
+/* The hello of the peer. */
 static const struct rca_hello the_hello = { .version = 1, .oldest = 1, .token = 0x1234 };
 
 static const union ib_gid peer_gid = { .raw = { 0xfe, 0x80, [15] = 2 } };
 
-/* Ids of a fake device have none; the end of an id would put its reference. */
+/* Ids of a fake device have no GID; the end of an id would put its reference. */
 static const struct ib_gid_attr local_gid = { .gid.raw = { 0xfe, 0x80, [15] = 1 } };
 
 static void connect_and_establish(struct kunit *test, const union ib_gid *source)
@@ -49,7 +49,7 @@ static void first_rtus_have_a_hello(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)fake->last_rtu_len, 0);
 }
 
-/* The program has named another host as the source of its path, and so the peer keeps it. */
+/* The program has named another host as the source of its path: the peer stores this source. */
 static void path_of_another_host_has_no_hello(struct kunit *test)
 {
 	struct fake *fake = test->priv;
@@ -133,7 +133,7 @@ static void peer_on_infiniband_is_of_a_partition(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)info.key.pkey, 0x0123);
 }
 
-/* It repeats its RTU, or sends one to an id that is not connecting. */
+/* The peer repeats its RTU, or sends one to an id that is not connecting. */
 static void rtu_out_of_place_is_not_read(struct kunit *test)
 {
 	struct rca_id *id = accepted(test, &local_gid);

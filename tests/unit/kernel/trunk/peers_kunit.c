@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/trunk/peers.c: which connections have a hello, what is kept of those of a peer,
- * how many peers are kept, and between which peers a trunk may be opened.
+ * Tests of kernel/trunk/peers.c: which connections carry a hello, which hellos of a peer are
+ * stored, the limit of peers, and the pairs of peers that may open a trunk.
  *
  * Locking: none.
  */
@@ -35,7 +35,7 @@ static struct rca_peer_key key_to(u16 peer)
 	return key_on(DEVICE, peer);
 }
 
-/* The private data of an RTU to a peer: its length. */
+/* Writes the private data of an RTU to a peer. Returns their length. */
 static u8 tell(struct kunit *test, const struct rca_peer_key *key, struct rca_hello *hello)
 {
 	static struct ib_device ibdev;
@@ -71,7 +71,7 @@ static void hear(u16 peer, u8 mark)
 	rca_peers_hear(&key, data, sizeof(data));
 }
 
-/* The number of peers of a device; the last one in @found. */
+/* Returns the number of peers of a device, and the last one in @found. */
 static unsigned int list(u32 device, struct rca_peer_info *found)
 {
 	struct rhashtable_iter iter;
@@ -127,7 +127,7 @@ static void hello_has_the_device(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)hello.oldest, RCA_TRUNK_OLDEST);
 }
 
-/* The same for each hello to a peer, and different for every other pair. */
+/* The token is the same in each hello to a peer, and different for every other pair. */
 static void token_is_of_the_pair(struct kunit *test)
 {
 	struct ib_gid_attr other = here, again = here;
@@ -226,7 +226,7 @@ static void peers_in_use_stay(struct kunit *test)
 		tell_again(test, 1);
 	}
 	KUNIT_EXPECT_EQ(test, list(DEVICE, &info), 40u);
-	/* Told 199 times, 3 with a hello. */
+	/* 199 connections, 3 with a hello. */
 	KUNIT_EXPECT_EQ(test, (int)tell_again(test, 1), 0);
 	rca_peers_max = 0;
 	KUNIT_EXPECT_EQ(test, (int)tell_again(test, 900), 0);
@@ -235,7 +235,7 @@ static void peers_in_use_stay(struct kunit *test)
 	rca_peers_max = 65536;
 }
 
-/* A lower limit takes effect in steps, so that nobody waits for long. */
+/* A lower limit takes effect in steps, so that no caller waits for long. */
 static void some_peers_in_use_go_at_a_time(struct kunit *test)
 {
 	struct rca_peer_info info;
@@ -253,7 +253,7 @@ static void some_peers_in_use_go_at_a_time(struct kunit *test)
 	rca_peers_max = 65536;
 }
 
-/* The private data of a REQ that opens a trunk from a peer, with the token that it was told. */
+/* The private data of a REQ that opens a trunk from a peer, with the token of the hello to it. */
 static struct rca_trunk_open open_from(struct kunit *test, const struct rca_peer_key *key)
 {
 	struct rca_trunk_open open = {
@@ -290,7 +290,7 @@ static void trunk_is_refused(struct kunit *test)
 	open.token ^= 1;
 	KUNIT_EXPECT_FALSE(test, rca_peers_accept(&key, &open));
 	open.token ^= 1;
-	/* It speaks later versions only. */
+	/* The peer only speaks later versions. */
 	open.hello.version = RCA_TRUNK_VERSION + 2;
 	open.hello.oldest = RCA_TRUNK_VERSION + 1;
 	KUNIT_EXPECT_FALSE(test, rca_peers_accept(&key, &open));
@@ -304,7 +304,7 @@ static void trunk_is_refused(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rca_peers_accept(&key, &open));
 }
 
-/* Hears a hello of peer 2 that offers a trunk, but for what @service and @oldest say. */
+/* Receives a hello of peer 2 that offers a trunk, unless @service or @oldest prevents it. */
 static void hear_offer(u64 service, u8 oldest)
 {
 	const struct rca_hello hello = {

@@ -18,8 +18,8 @@
  * struct place - a trunk
  * @trunk: the trunk
  * @link: its link
- * @idle: for how long that was idle, in jiffies
- * @runs: how often its work has run
+ * @idle: idle time of @link, in jiffies
+ * @runs: number of runs of its work
  */
 struct place {
 	struct rca_trunk trunk;
@@ -28,7 +28,7 @@ struct place {
 	unsigned int runs;
 };
 
-/* Those of the running test. The first PLACES have a place. */
+/* Trunks of the running test. The first PLACES have a place. */
 static struct place *places;
 
 static unsigned long idle(const struct rca_trunk *trunk)
@@ -126,7 +126,7 @@ static void oldest_ends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_TAKEN);
 }
 
-/* One that ends for another reason is enough, but for one trunk. */
+/* A link that ends for another reason is enough, but for one trunk. */
 static void place_of_a_link_that_ends(struct kunit *test)
 {
 	set_bit(RCA_LINK_LOST, &places[1].link.news);
@@ -142,7 +142,7 @@ static void place_of_a_link_that_ends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, runs(3), 1U);
 }
 
-/* The place of a link that has ended for it is free for others. */
+/* If a trunk gives up while it waits, the place of the link that ends goes to the next one. */
 static void waiting_ends(struct kunit *test)
 {
 	places[0].idle = HZ;

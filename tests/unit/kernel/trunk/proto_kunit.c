@@ -222,7 +222,7 @@ static const union any held = { .record = {
 
 static const union any ping = { .record = { RECORD_FIELDS(RCA_RECORD_PING) } };
 
-/* The records are last. @packed: bytes that are packed; a frame has more. */
+/* Records are last. @packed: packed bytes; a frame has more. */
 struct message {
 	const char *name;
 	enum kind kind;
@@ -344,7 +344,7 @@ static void truncated_message_is_refused(struct kunit *test)
 	}
 }
 
-/* What is not refused is packed and unpacked to the same. */
+/* Accepted messages are the same after packing and unpacking. */
 static void bit_flip_is_harmless(struct kunit *test)
 {
 	const struct message *m = test->param_value;
@@ -641,7 +641,7 @@ static void private_data_has_a_greatest_length(struct kunit *test)
 		}
 		record.private_len = len;
 		KUNIT_EXPECT_EQ(test, -EINVAL, rca_record_pack(data, RCA_FRAME_MAX, &record));
-		/* The same from a peer: the length is before the private data. */
+		/* The same from a peer: the field of the length is before the private data. */
 		data[fixed - 4] = len >> 8;
 		data[fixed - 3] = len & 0xff;
 		KUNIT_EXPECT_EQ(test, -EPROTO, rca_record_unpack(data, RCA_FRAME_MAX, &got));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/trunk/trunk.c: what is counted of trunks, and why they end. The tracepoint is
- * seen by tests/unit/kernel/run, where the kernel has tracing.
+ * Tests of kernel/trunk/trunk.c: counters of trunks, and reasons of their ends.
+ * tests/unit/kernel/run reads the tracepoint, where the kernel has tracing.
  *
  * Locking: none.
  */
@@ -89,7 +89,7 @@ static void session_without_connections_is_not_lost(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, count(test, RCA_STAT_LOST), lost);
 }
 
-/* A frame is longer than what is recorded of it, or shorter. */
+/* A frame is longer than its recorded part, or shorter. */
 static void frames_are_traced(struct kunit *test)
 {
 	struct rca_trunk_link *link = kunit_kzalloc(test, sizeof(*link), GFP_KERNEL);

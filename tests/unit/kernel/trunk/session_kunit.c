@@ -159,7 +159,7 @@ static bool add(struct kunit *test, struct model *m, struct side *side)
 	return true;
 }
 
-/* Puts a frame on its way. The peer must have a buffer for each one. */
+/* Puts a frame on its way. The peer must have a buffer for it. */
 static void put_on_way(struct kunit *test, struct model *m, struct side *side, bool ack)
 {
 	struct side *peer = other_side(m, side);
@@ -253,7 +253,7 @@ static void run(struct kunit *test, struct model *m, unsigned int count, unsigne
 	}
 }
 
-/* Lets both sides go on until neither has anything to do. */
+/* Lets both sides go on until neither has a step left. */
 static void come_to_rest(struct kunit *test, struct model *m)
 {
 	unsigned int i, n, before = m->sends;
@@ -331,7 +331,7 @@ static void stream_needs_few_acknowledgements(struct kunit *test)
 		KUNIT_ASSERT_TRUE(test, add(test, m, a));
 		come_to_rest(test, m);
 	}
-	/* One of B for four frames, one of A for eight of these. */
+	/* One acknowledgement of B for four frames, one of A for eight of these. */
 	KUNIT_EXPECT_LE(test, m->sends, 10000 + 10000 / 4 + 10000 / 32 + 1);
 }
 
@@ -414,14 +414,14 @@ static void acknowledgement_that_was_asked_for_leaves_the_last_credit(struct kun
 	KUNIT_EXPECT_FALSE(test, rca_session_ack_due(a));
 	rca_session_ask_ack(a);
 	KUNIT_EXPECT_TRUE(test, rca_session_ack_due(a));
-	/* A frame with records is one, too. */
+	/* A frame with records is an acknowledgement, too. */
 	rca_session_add(a);
 	rca_session_send(a, false, &hdr);
 	KUNIT_EXPECT_FALSE(test, rca_session_ack_due(a));
 	rca_session_ask_ack(a);
 	a->used += RECEIVES - 2;
 	KUNIT_EXPECT_FALSE(test, rca_session_ack_due(a));
-	/* On another QP the peer asks again, if it still wants to know. */
+	/* On another QP the peer repeats its request, if it still needs the acknowledgement. */
 	KUNIT_EXPECT_EQ(test, 0, rca_session_attach(a, COOKIE_A, COOKIE_B, a->sent));
 	KUNIT_EXPECT_FALSE(test, rca_session_ack_due(a));
 }
@@ -463,7 +463,7 @@ static void frame_of_an_earlier_qp_is_foreign(struct kunit *test)
 	come_to_rest(test, m);
 }
 
-/* A header that is right, or differs by these from one that is. */
+/* A valid header, or one with these differences. */
 struct lie {
 	const char *name;
 	u64 cookie;
@@ -504,8 +504,8 @@ static const struct lie lies[] = {
 };
 
 /*
- * A has sent three frames and has heard of the first; a fourth one waits. The header acknowledges
- * all three, and grants new buffers for them.
+ * A has sent three frames, of which the first is acknowledged; a fourth one waits. The header
+ * acknowledges all three, and grants new buffers for them.
  */
 static void lie_is_found(struct kunit *test, const struct start *start, const struct lie *lie)
 {

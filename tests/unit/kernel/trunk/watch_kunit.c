@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/trunk/keepalive.c and of what a session has to send: when a peer that is watched
- * is silent, what needs a link, and which link may end for another one.
+ * Tests of kernel/trunk/keepalive.c and of rca_trunk_has_to_send(): when a peer with a keepalive is
+ * silent, what needs a link, and which link may end for another one.
  *
  * Locking: rca_trunk.lock.
  */
@@ -24,7 +24,7 @@ static void add(struct kunit *test, enum rca_record_type type)
 	KUNIT_ASSERT_EQ(test, rca_trunk_add(conn_bench->trunk, &record), 0);
 }
 
-/* A port that is down may be so for any time while there is nothing else to send. */
+/* A port may be down for any time while no record but a PING is unsent. */
 static void ping_needs_no_link(struct kunit *test)
 {
 	struct rca_trunk *trunk = conn_bench->trunk;
@@ -36,7 +36,7 @@ static void ping_needs_no_link(struct kunit *test)
 	add(test, RCA_RECORD_DREP);
 	KUNIT_EXPECT_TRUE(test, rca_trunk_has_to_send(trunk));
 	rca_trunk_close_frame(trunk);
-	/* In the frame after it. */
+	/* In the next frame. */
 	add(test, RCA_RECORD_PING);
 	KUNIT_EXPECT_TRUE(test, rca_trunk_has_to_send(trunk));
 	trunk->sent = trunk->session.sent;
@@ -44,7 +44,7 @@ static void ping_needs_no_link(struct kunit *test)
 	spin_unlock(&trunk->lock);
 }
 
-/* What counts for a peer that was not heard for long enough. */
+/* Conditions for the loss of a session whose peer was silent for long enough. */
 static const struct watch {
 	const char *desc;
 	unsigned int death_ms;
@@ -92,7 +92,7 @@ static void silence_has_a_length(struct kunit *test)
 	rca_peer_death_ms = 0;
 }
 
-/* What keeps a link that has sent nothing for two seconds. */
+/* Conditions that keep a link without a frame for two seconds. */
 static const struct use {
 	const char *desc;
 	bool ready;
@@ -147,7 +147,7 @@ static void link_is_idle(struct kunit *test)
 	rca_peer_death_ms = 0;
 }
 
-/* An acknowledgement that is due waits for a SEND to complete, if no other one may be sent. */
+/* An acknowledgement that is due waits for the completion of a SEND, if no other may be sent. */
 static void acknowledgement_waits(struct kunit *test)
 {
 	struct rca_trunk *trunk = conn_bench->trunk;
@@ -169,7 +169,7 @@ static void acknowledgement_waits(struct kunit *test)
 	spin_unlock(&trunk->lock);
 }
 
-/* The callback of a completion queue may come when its work runs no more. */
+/* The callback of a completion queue may run after the last run of its work. */
 static void late_completion(struct kunit *test)
 {
 	struct rca_trunk_link *link = kunit_kzalloc(test, sizeof(*link), GFP_KERNEL);
