@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/** RCL_RSOCKET_CONF - the folder with a file for each setting, which has one number */
+/* The folder with a file for each setting, which has one number. */
 #define RCL_RSOCKET_CONF "/etc/rdma/rsocket"
 
 /**
@@ -42,11 +42,7 @@ struct rcl_rsocket_conf {
  */
 const struct rcl_rsocket_conf *rcl_rsocket_conf(void);
 
-/**
- * rcl_rsocket_conf_read - read the settings of a folder; for rcl_rsocket_conf() and tests
- * @conf: filled in
- * @folder: path of the folder
- */
+/* Reads the settings of a folder; for rcl_rsocket_conf() and tests. */
 void rcl_rsocket_conf_read(struct rcl_rsocket_conf *conf, const char *folder);
 
 #endif /* RCL_RSOCKET_CONF_H */

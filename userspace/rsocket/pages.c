@@ -3,7 +3,7 @@
  * Memory for the buffers of sockets.
  *
  * Getting new pages from the kernel takes longer than the rest of creating a connection, so some
- * freed pages are cached. Pages that a child of fork() may still use are not.
+ * freed pages are cached, but for pages that a child of fork() may still use.
  *
  * Locking: one mutex, which protects the cache.
  */

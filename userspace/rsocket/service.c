@@ -3,7 +3,7 @@
  * The service thread.
  *
  * Tasks are in a table. The data of an epoll event is the slot and its generation, so an event of a
- * task that was removed finds nothing. The first task starts the thread, which then runs until the
+ * removed task finds no task. The first task starts the thread, which then runs until the
  * end of the process.
  *
  * Locking: service.lock for the table; it is not held while a task runs.
@@ -42,7 +42,7 @@ static struct {
 	struct slot *slots;
 	uint32_t count;
 	uint32_t first_free;
-	int64_t soonest;	/* no task is due before */
+	int64_t soonest;	/* no task is due before this time */
 	struct rcl_task *running;
 } service = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,

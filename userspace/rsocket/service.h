@@ -16,8 +16,8 @@
  * @fd: the descriptor; -1: none
  * @due: nanoseconds of CLOCK_MONOTONIC; RCL_FOREVER: none. Set to RCL_FOREVER before @run is called
  *       for it
- * @slot: in the table of the service; belongs to it
- * @added: rcl_service_add() has added it; belongs to the service
+ * @slot: index in the table of the service, which alone uses it
+ * @added: rcl_service_add() has added it; used by the service alone
  */
 struct rcl_task {
 	void (*run)(struct rcl_task *task);

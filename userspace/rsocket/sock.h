@@ -47,8 +47,8 @@ struct rcl_waiter {
  * @name: local or remote address
  * @setopt: rsetsockopt(), but for the options of SOL_SOCKET that sockopt.c only stores
  * @getopt: rgetsockopt(), but for the options of SOL_SOCKET that sockopt.c knows
- * @look: handles completions and returns the events of poll(2) that are true: of those in @events,
- *        POLLERR and POLLHUP
+ * @look: handles completions and returns the current events of poll(2), limited to @events, POLLERR
+ *        and POLLHUP
  * @arm: requests that the descriptor reports the next change, then does the same as @look, since
  *       earlier changes are not reported
  * @wait_fd: descriptor that a thread polls for POLLIN until a change; -1: waiters are woken for
@@ -199,7 +199,7 @@ struct rcl_sock *rcl_sock_hold(struct rcl_sock *sock);
 
 /**
  * rcl_sock_try_hold - take a reference of a socket that may be about to be freed
- * @sock: the socket, whose memory is there
+ * @sock: the socket, whose memory still exists
  *
  * Return: false: the last reference is gone
  */
@@ -250,10 +250,7 @@ void rcl_sock_unwatch(struct rcl_waiter *waiter);
  */
 void rcl_sock_changed(struct rcl_sock *sock);
 
-/**
- * rcl_sock_gone - notify all waiters that a socket is closed
- * @sock: the locked socket
- */
+/* Notifies all waiters of a locked socket that it is closed. */
 void rcl_sock_gone(struct rcl_sock *sock);
 
 #endif /* RCL_RSOCKET_SOCK_H */

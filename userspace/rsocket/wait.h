@@ -3,8 +3,8 @@
  * Waiting: times, and threads that sleep until a socket changes.
  *
  * pthread_cancel() takes effect in such a sleep only, and nowhere else in a call, where the thread
- * has locks, references and half-moved data. A cleanup handler of the sleep releases what the call
- * has.
+ * has locks, references and half-moved data. A cleanup handler of the sleep releases the waiters,
+ * references and memory of the call.
  */
 #ifndef RCL_RSOCKET_WAIT_H
 #define RCL_RSOCKET_WAIT_H
@@ -57,7 +57,7 @@ struct rcl_sleeper {
 int rcl_sleeper_init(struct rcl_sleeper *sleeper);
 
 /**
- * rcl_cancel_in_sleeps - at the begin of a call, restrict cancellation to sleeps
+ * rcl_cancel_in_sleeps - at the beginning of a call, restrict cancellation to sleeps
  *
  * Context: Each thread. Calls are not nested.
  */
@@ -89,7 +89,7 @@ bool rcl_signals_restart(void);
 /** rcl_sleep_begin - allow cancellation; the caller has pushed a cleanup handler */
 void rcl_sleep_begin(void);
 
-/** rcl_sleep_end - end what rcl_sleep_begin() has allowed */
+/** rcl_sleep_end - disable cancellation again, after rcl_sleep_begin() */
 void rcl_sleep_end(void);
 
 /**
@@ -123,7 +123,7 @@ int rcl_sleep_on(struct rcl_sock *sock, struct pollfd *fds, nfds_t count, int64_
 
 /**
  * struct rcl_spin - how long a call polls before it sleeps
- * @halvings: number of times that the time was halved, as it was too short for a wait; 0 at first
+ * @halvings: number of times that the time was halved, after waits that took longer; 0 at first
  */
 struct rcl_spin {
 	uint8_t halvings;

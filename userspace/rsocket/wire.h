@@ -116,7 +116,7 @@ enum rcl_control {
 	RCL_CONTROL_SHUTDOWN = 2,
 };
 
-/** RCL_MSG_MAX - the largest value of a message */
+/* The largest value of a message. */
 #define RCL_MSG_MAX 0x1fffffffU
 
 /** rcl_msg - a message of a type and a value, host byte order */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What all public calls of rsockets do.
+ * The beginning and end of each public call.
  *
- * Locking: rcl_sock.lock from the begin to the end of a call.
+ * Locking: rcl_sock.lock from the beginning to the end of a call.
  */
 #include "rsocket/calls/call.h"
 

@@ -68,7 +68,7 @@ static int look_at_sockets(struct call *call)
 	return ready;
 }
 
-/* The entry for the kernel. For sockets of the parent an invalid one, which gives POLLNVAL. */
+/* The entry for ppoll(); for a socket of the parent process invalid, so the result is POLLNVAL. */
 static struct pollfd for_kernel(const struct call *call, nfds_t i)
 {
 	struct pollfd pfd = call->fds[i];

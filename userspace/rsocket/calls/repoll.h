@@ -7,7 +7,7 @@
 
 #include "rsocket/sock.h"
 
-/** RCL_REPOLL_WAKE - data of the eventfd in the epoll instance */
+/* Data of the eventfd in the epoll instance. */
 #define RCL_REPOLL_WAKE UINT64_MAX
 
 /**
@@ -62,31 +62,28 @@ struct rcl_repoll {
 	struct rcl_item **end;
 };
 
-/**
- * rcl_repoll_get - find a repoll by its descriptor, and take a reference
- * @epfd: the number that the program has passed
- * @call: name of the call
- *
- * Return: the repoll, or NULL with errno set
+/*
+ * Finds a repoll by its descriptor, and takes a reference. Returns NULL with errno set. @call: name
+ * of the call.
  */
 struct rcl_repoll *rcl_repoll_get(int epfd, const char *call);
 
-/** rcl_repoll_find - the item of a descriptor, or NULL; the repoll is locked */
+/* The item of a descriptor, or NULL; the repoll is locked. */
 struct rcl_item *rcl_repoll_find(const struct rcl_repoll *poll, int fd);
 
-/**
- * rcl_repoll_list - put an item that may be ready into the list
- * @item: the item; its repoll is locked. Nothing happens if the item reports nothing any more
+/*
+ * Puts an item that may be ready into the list, unless it is disabled or its rsocket was closed.
+ * Its repoll is locked.
  */
 void rcl_repoll_list(struct rcl_item *item);
 
-/** rcl_repoll_unlist - remove an item from the list; its repoll is locked */
+/* Removes an item from the list; its repoll is locked. */
 void rcl_repoll_unlist(struct rcl_item *item);
 
-/** rcl_repoll_control - epoll_ctl(2) on the epoll instance; 0 or a negative errno */
+/* epoll_ctl(2) on the epoll instance; 0 or a negative errno. */
 int rcl_repoll_control(const struct rcl_repoll *poll, int op, int fd, struct epoll_event *event);
 
-/** rcl_repoll_data - the data of an item in the epoll instance */
+/* The data of an item in the epoll instance. */
 static inline uint64_t rcl_repoll_data(const struct rcl_item *item)
 {
 	return (uint64_t)item->generation << 32 | (uint32_t)item->fd;

@@ -164,7 +164,10 @@ static void channel_told(struct rcl_sock *sock)
 	rcl_sock_put(sock);
 }
 
-/* An item that stays in the list, as it is ready, is reported to those who poll the repoll, too. */
+/*
+ * Clears the eventfd if the list is empty. Otherwise the descriptor of the repoll stays readable,
+ * for threads that poll it.
+ */
 static void quiet(struct rcl_repoll *poll)
 {
 	eventfd_t value;

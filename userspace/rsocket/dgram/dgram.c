@@ -66,7 +66,7 @@ static int connect_dgram(struct rcl_sock *sock, const struct sockaddr *addr, soc
 	ret = rcl_inet_take(&to, addr, len);
 	if (ret)
 		return ret;
-	/* First, as connect() cannot be undone: a port chosen by the kernel would be lost. */
+	/* Before connect(), which cannot be undone: a port chosen by the kernel would be lost. */
 	ret = rcl_peer_get(d, &to, &peer);
 	if (ret)
 		return ret;

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A datagram socket: its UDP socket, queue pairs, destinations and received datagrams. */
+/*
+ * A datagram socket: its UDP socket, queue pairs, destinations and received datagrams.
+ *
+ * Functions that are passed a socket, or a local address, destination or way of one, expect
+ * rcl_sock.lock to be held unless their comment says otherwise.
+ */
 #ifndef RCL_RSOCKET_DGRAM_H
 #define RCL_RSOCKET_DGRAM_H
 
@@ -13,16 +18,16 @@
 #include "rsocket/sock.h"
 #include "rsocket/wait.h"
 
-/** RCL_LOCALS_MOST - most local addresses from which a socket sends by RDMA */
+/* Most local addresses from which a socket sends by RDMA. */
 #define RCL_LOCALS_MOST 16
 
-/** RCL_PEERS_MOST - most destinations of a socket; the least recently used one is forgotten */
+/* Most destinations of a socket; the least recently used one is forgotten. */
 #define RCL_PEERS_MOST 1024
 
-/** RCL_PEER_BUCKETS - buckets of the hash table of destinations */
+/* Buckets of the hash table of destinations. */
 #define RCL_PEER_BUCKETS 256
 
-/** RCL_RESOLVES_MOST - most destinations whose way is resolved at the same time */
+/* Most destinations whose way is resolved at the same time. */
 #define RCL_RESOLVES_MOST 16
 
 struct rcl_local;
@@ -32,7 +37,8 @@ struct rcl_way;
 /**
  * struct rcl_datagram - a received datagram
  * @next: in the queue
- * @local: whose buffer holds it; NULL: it came over UDP and follows this struct
+ * @local: the owner of the buffer with the datagram; NULL: received over UDP, @data follows this
+ *         struct
  * @slot: number of the buffer
  * @from: its sender
  * @data: the bytes
@@ -68,7 +74,7 @@ struct rcl_datagram {
  * @mtu: bytes of the longest packet of the port
  * @needs_grh: packets have a global route header, also within the subnet
  * @dead: its adapter is gone, or its queue pair has failed; freed when another one is created
- * @waits: threads that wait for room in its send queue
+ * @waits: number of threads that wait for room in its send queue
  */
 struct rcl_local {
 	struct rcl_local *next;
@@ -116,9 +122,9 @@ struct rcl_resolve {
  * @way: way to its queue pair; NULL: unknown, datagrams are sent over UDP
  * @resolve: resolution of the way in progress, or NULL
  * @qpn: number of its queue pair; 0: unknown
- * @heard: when it was last heard from, nanoseconds of CLOCK_MONOTONIC
- * @asked: when a datagram was last sent over UDP, which it answers
- * @retry: the way is not resolved again before that time
+ * @heard: time of its last datagram, nanoseconds of CLOCK_MONOTONIC
+ * @asked: time of the last datagram that was sent to it over UDP, which it answers
+ * @retry: the way is not resolved again before this time
  */
 struct rcl_peer {
 	LIST_ENTRY(rcl_peer) link;
@@ -158,7 +164,7 @@ struct rcl_peer {
  * @resolve_count: their number
  * @queue: received datagrams, oldest first
  * @udp_count: number of these that came over UDP
- * @failed_until: unknown senders are not answered before that time
+ * @failed_until: unknown senders are not answered before this time
  * @spin: how long a call polls for completions before it sleeps
  */
 struct rcl_dgram {
@@ -189,7 +195,7 @@ struct rcl_dgram {
 	struct rcl_spin spin;
 };
 
-/** rcl_dgram_of - the datagram socket of a socket of type SOCK_DGRAM */
+/* The datagram socket of a socket of type SOCK_DGRAM. */
 static inline struct rcl_dgram *rcl_dgram_of(struct rcl_sock *sock)
 {
 	return (struct rcl_dgram *)(void *)sock;

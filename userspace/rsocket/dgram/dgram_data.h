@@ -5,10 +5,7 @@
 
 #include "rsocket/sock.h"
 
-/** rcl_dgram_send - see struct rcl_sock_ops */
 ssize_t rcl_dgram_send(struct rcl_sock *sock, const struct msghdr *msg, int flags);
-
-/** rcl_dgram_recv - see struct rcl_sock_ops */
 ssize_t rcl_dgram_recv(struct rcl_sock *sock, struct msghdr *msg, int flags);
 
 #endif /* RCL_RSOCKET_DGRAM_DATA_H */

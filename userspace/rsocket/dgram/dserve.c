@@ -19,13 +19,13 @@
 #include "rsocket/dgram/way.h"
 #include "rsocket/wait.h"
 
-/* How long unknown senders are not answered after one had an address without an adapter. */
+/* Time without answers to unknown senders after one had an address without an adapter. */
 #define FAILED_MS 1000
 
-/* Most datagrams that are read from one socket before it is the turn of the others. */
+/* Most datagrams that are read from one socket before the thread serves the others. */
 #define READ_MOST 32
 
-/* Sends a peer the number of the queue pair; if that is lost, the peer asks again. */
+/* Sends a peer the number of the queue pair. If that is lost, data over UDP requests it again. */
 static void answer(const struct rcl_dgram *d, const struct rcl_peer *peer)
 {
 	struct rcl_udp_header header = {
@@ -66,8 +66,8 @@ static void came(struct rcl_dgram *d, const uint8_t *wire, size_t len, const uni
 	if (header.op == RCL_UDP_DATA)
 		rcl_dgram_deliver(d, from, wire + skip, len - skip);
 	/*
-	 * Without an adapter for the address, the peer continues over UDP. As anybody can send,
-	 * the lookup is not repeated for each datagram.
+	 * Without an adapter for the address, the peer continues over UDP. As any host can
+	 * send, the lookup is not repeated for each datagram.
 	 */
 	if (rcl_now_ns() < d->failed_until && !rcl_peer_find(d, from))
 		return;

@@ -5,17 +5,13 @@
 
 #include "rsocket/dgram/dgram.h"
 
-/**
- * rcl_dgram_start - let the service thread serve a socket
- * @d: the locked socket; nothing happens if it is served already
- *
- * Fixes the sizes of the buffers.
- *
- * Return: 0 or a negative errno
+/*
+ * Fixes the sizes of the buffers, and lets the service thread serve a socket. Does nothing for a
+ * socket that is served already.
  */
 int rcl_dgram_start(struct rcl_dgram *d);
 
-/** rcl_dgram_stop - undo rcl_dgram_start(); no other thread uses the socket any more */
+/* Undoes rcl_dgram_start(), when no other thread uses the socket. */
 void rcl_dgram_stop(struct rcl_dgram *d);
 
 #endif /* RCL_RSOCKET_DSERVE_H */

@@ -18,45 +18,35 @@ union rcl_inet {
 	struct sockaddr_in6 sin6;
 };
 
-/**
- * rcl_inet_take - convert an address to the internal form
- * @to: filled in
- * @from: of AF_INET or AF_INET6
- * @len: its length
- *
- * Return: 0; -EINVAL: it is too short; -EAFNOSUPPORT: another family
+/*
+ * Converts an address of a program to the internal form. -EINVAL: @len is too short; -EAFNOSUPPORT:
+ * neither AF_INET nor AF_INET6.
  */
 int rcl_inet_take(union rcl_inet *to, const struct sockaddr *from, socklen_t len);
 
-/**
- * rcl_inet_give - convert an address to the form of a socket
- * @to: filled in
- * @from: the address
- * @family: of the socket
- *
- * Return: its length; 0: a socket of this family cannot have the address
+/*
+ * Converts an address to the form of a socket of @family. Returns its length; 0: such a socket
+ * cannot have the address.
  */
 socklen_t rcl_inet_give(union rcl_inet *to, const union rcl_inet *from, int family);
 
-/** rcl_inet_len - bytes of an address */
 socklen_t rcl_inet_len(const union rcl_inet *addr);
 
-/** rcl_inet_port - its port, network byte order */
+/* Network byte order. */
 static inline in_port_t rcl_inet_port(const union rcl_inet *addr)
 {
 	return addr->sin.sin_port;
 }
 
-/** rcl_inet_same_host - are both addresses equal, without their ports? */
+/* Are both addresses equal, without their ports? */
 bool rcl_inet_same_host(const union rcl_inet *a, const union rcl_inet *b);
 
-/** rcl_inet_equal - are both addresses and ports equal? */
+/* Are both addresses and ports equal? */
 bool rcl_inet_equal(const union rcl_inet *a, const union rcl_inet *b);
 
-/** rcl_inet_is_any - is it the wildcard address? */
+/* Is it the wildcard address? */
 bool rcl_inet_is_any(const union rcl_inet *addr);
 
-/** rcl_inet_hash - hash of an address and port */
 uint32_t rcl_inet_hash(const union rcl_inet *addr);
 
 #endif /* RCL_RSOCKET_INET_H */

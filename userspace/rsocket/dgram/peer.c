@@ -13,7 +13,7 @@
 #include "rsocket/dgram/udp.h"
 #include "rsocket/dgram/way.h"
 
-/* A destination that was silent for this time is asked again. */
+/* After this time of silence, data is sent to a destination over UDP, which it answers. */
 #define SILENCE_NS 1000000000LL
 
 static uint32_t bucket_of(const union rcl_inet *addr)

@@ -5,59 +5,41 @@
 
 #include "rsocket/dgram/dgram.h"
 
-/**
- * rcl_dgram_give_way - let the service thread lock the socket if it waits for the lock
- * @d: the locked socket, of which the caller has a reference; may be unlocked meanwhile
- *
- * A mutex is not fair: a program that is in calls all the time would never leave it to others.
+/*
+ * Lets the service thread lock the socket if it waits for the lock; the socket, of which the caller
+ * has a reference, may be unlocked meanwhile. A mutex is not fair: the thread of a program that is
+ * always in calls would never leave it to others.
  */
 void rcl_dgram_give_way(struct rcl_dgram *d);
 
-/** rcl_dgram_progress - handle completions; the socket is locked */
+/* Handles completions. */
 void rcl_dgram_progress(struct rcl_dgram *d);
 
-/**
- * rcl_dgram_deliver - queue a datagram that was received over UDP
- * @d: the locked socket
- * @from: its sender
- * @data: the bytes, which are copied
- * @len: their number
- *
- * It is dropped if the queue is full, as with UDP.
+/*
+ * Queues a copy of a datagram that was received over UDP; drops it if the queue is full, as UDP
+ * does.
  */
 void rcl_dgram_deliver(struct rcl_dgram *d, const union rcl_inet *from, const uint8_t *data,
 		       size_t len);
 
-/** rcl_dgram_drop - remove the first datagram of the queue, and free its buffer */
+/* Removes the first datagram of the queue, and frees its buffer. */
 void rcl_dgram_drop(struct rcl_dgram *d);
 
-/**
- * rcl_dgram_can_send - is there room for a send?
- * @local: the local address to send from
- *
- * Handles completions if few buffers are free.
- */
+/* Is there room for a send? Handles completions if few buffers are free. */
 bool rcl_dgram_can_send(struct rcl_local *local);
 
-/**
- * rcl_dgram_arm - make the descriptor report the next change
- * @d: the locked socket
- * @sends: also when a full send queue gets room
+/*
+ * Makes the descriptor report the next change; with @sends, also a full send queue that gets room.
  */
 void rcl_dgram_arm(struct rcl_dgram *d, bool sends);
 
-/** rcl_dgram_drain - clear the readiness of the descriptor; the socket is locked */
+/* Clears the readiness of the descriptor. */
 void rcl_dgram_drain(struct rcl_dgram *d);
 
-/**
- * rcl_dgram_wait - wait until a condition is true
- * @d: the locked socket; it is unlocked meanwhile
- * @test: the condition
- * @arg: passed to it
- * @sends: the condition is about sends
- * @deadline: nanoseconds of CLOCK_MONOTONIC; 0: do not wait
- *
- * Return: 0; -EAGAIN: the deadline is over; -EINTR or another negative errno
+/*
+ * Waits until @test is true; the socket is unlocked meanwhile. @sends: @test depends on completions
+ * of sends. @deadline: nanoseconds of CLOCK_MONOTONIC; 0: do not wait. -EAGAIN after the deadline;
+ * -EINTR or another negative errno.
  */
 int rcl_dgram_wait(struct rcl_dgram *d, bool (*test)(struct rcl_dgram *d, void *arg), void *arg,
 		   bool sends, int64_t deadline);

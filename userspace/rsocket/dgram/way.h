@@ -21,22 +21,13 @@ struct rcl_way {
 	unsigned int refs;
 };
 
-/**
- * rcl_way_create - make a way
- * @out: the way with one reference
- * @local: local address from which the peer is reached
- * @id: id with a resolved route
- * @qpn: number of the peer's queue pair
- *
- * Return: 0 or a negative errno
- */
+/* Creates the way from @local to queue pair @qpn, by the route of @id, with one reference. */
 int rcl_way_create(struct rcl_way **out, const struct rcl_local *local, const struct rdma_cm_id *id,
 		   uint32_t qpn);
 
-/** rcl_way_hold - take a reference; the socket is locked */
 struct rcl_way *rcl_way_hold(struct rcl_way *way);
 
-/** rcl_way_put - drop a reference; the socket is locked. @way may be NULL */
+/* @way may be NULL. */
 void rcl_way_put(struct rcl_way *way);
 
 #endif /* RCL_RSOCKET_WAY_H */

@@ -16,20 +16,20 @@
 #include "rsocket/stream/progress.h"
 #include "rsocket/wait.h"
 
-/* Polling interval for a stream that has something left to send. */
+/* Polling interval for a stream with data or a control message left to send. */
 #define LOOK_MS 10
 #define MS_PER_S 1000LL
 
 /*
  * Time for the acknowledgement of a probe. Adapters give up earlier, but soft-RoCE treats seven
- * retries as any number.
+ * retries as unlimited.
  */
 #define ANSWER_MS 30000
 
 /* Number of closed sockets that the service thread has to end. */
 static atomic_uint leaving;
 
-/* A child of fork() has no service thread, and nothing to wait for. */
+/* A child of fork() has no service thread, and no closed sockets to wait for. */
 static void forked(void)
 {
 	atomic_store(&leaving, 0);
@@ -61,8 +61,8 @@ static bool is_finished(struct rcl_stream *s)
 }
 
 /*
- * Not needed while a signaled work request is in progress, whose completion shows whether the peer
- * is alive. A probe needs no receive, so it completes even if the peer does not receive.
+ * No probe is needed while a signaled work request is in progress, whose completion shows whether
+ * the peer is alive. A probe needs no receive, so it completes even if the peer does not receive.
  */
 static int probe(struct rcl_stream *s)
 {

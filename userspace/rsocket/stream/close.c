@@ -68,7 +68,7 @@ static int64_t linger_until(const struct rcl_stream *s)
 	return rcl_deadline(ms);
 }
 
-/* Waits until all was sent; false if the service thread does it. */
+/* Waits until all was sent; false if the service thread waits instead. */
 static bool wait_for_sends(struct rcl_stream *s)
 {
 	int64_t deadline = linger_until(s);

@@ -3,8 +3,8 @@
  * The active side of a connection.
  *
  * Each step is a call of the connection manager; its event starts the next step. A blocking
- * rconnect() reads the events itself. The service thread reads those of a nonblocking one, and of a
- * blocking one that was interrupted by a signal.
+ * rconnect() reads the events itself. The service thread reads the events of a nonblocking
+ * rconnect(), and of a blocking one after a signal has interrupted it.
  *
  * Locking: rcl_sock.lock; it is released while a thread waits.
  */

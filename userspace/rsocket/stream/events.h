@@ -40,37 +40,22 @@ struct rcl_events {
 	int eventfd;
 };
 
-/**
- * rcl_events_create - create a channel
- * @handle: handles its events
- * @settle: is called after an event was acknowledged; or NULL
- *
- * Return: the channel with one reference; NULL with errno set
+/*
+ * @settle, or NULL, is called after an event was acknowledged. Returns NULL with errno set on
+ * failure.
  */
 struct rcl_events *rcl_events_create(void (*handle)(struct rdma_cm_event *event),
 				     void (*settle)(struct rcl_stream *s));
 
-/** rcl_events_hold - take a reference */
 struct rcl_events *rcl_events_hold(struct rcl_events *events);
 
-/**
- * rcl_events_put - drop a reference; the last one closes the channel
- * @events: the channel, or NULL; no socket of it may be locked
- */
+/* The last put closes the channel; none of its sockets may be locked. @events may be NULL. */
 void rcl_events_put(struct rcl_events *events);
 
-/**
- * rcl_events_serve - let the service thread read the channel from now on
- * @events: the channel; nothing happens if it does so already
- *
- * Return: 0 or a negative errno
- */
+/* Lets the service thread read the channel from now on, unless it does so already. */
 int rcl_events_serve(struct rcl_events *events);
 
-/**
- * rcl_events_read - handle all events of a channel
- * @events: the channel; none of its sockets is locked
- */
+/* Handles all events of a channel, none of whose sockets may be locked. */
 void rcl_events_read(struct rcl_events *events);
 
 #endif /* RCL_RSOCKET_EVENTS_H */

@@ -26,8 +26,8 @@ int rcl_stream_unmap(struct rcl_stream *s, void *buf, size_t len);
 /**
  * rcl_stream_write - riowrite()
  * @s: the locked stream
- * @buf: what to write
- * @len: its bytes
+ * @buf: the bytes
+ * @len: their number
  * @offset: offset of the peer's riomap()
  * @flags: MSG_DONTWAIT or 0
  *
@@ -37,12 +37,9 @@ int rcl_stream_unmap(struct rcl_stream *s, void *buf, size_t len);
 ssize_t rcl_stream_write(struct rcl_stream *s, const void *buf, size_t len, off_t offset,
 			 int flags);
 
-/**
- * rcl_maps_send - announce all new mappings to the peer
- * @s: the locked stream
- * @deadline: nanoseconds of CLOCK_MONOTONIC; 0: do not wait
- *
- * Return: 0, -EAGAIN or another negative errno
+/*
+ * Announces all new mappings to the peer. @deadline: nanoseconds of CLOCK_MONOTONIC; 0: do not
+ * wait, -EAGAIN.
  */
 int rcl_maps_send(struct rcl_stream *s, int64_t deadline);
 

@@ -252,7 +252,7 @@ static void settle(struct rcl_stream *s)
 		drop(s);
 }
 
-/* It also makes the descriptor of the listener readable for poll(2). */
+/* The eventfd also makes the descriptor of the listener readable for poll(2). */
 static int make_eventfd(struct rcl_stream *s)
 {
 	int fd;

@@ -35,32 +35,19 @@ struct rcl_maps {
 	uint32_t last;
 };
 
-/**
- * rcl_maps_get - the mappings of a stream, allocated at the first call
- *
- * Return: the mappings, or NULL if there is no memory
- */
+/* Returns the mappings of a stream, allocated at the first call; NULL without memory. */
 struct rcl_maps *rcl_maps_get(struct rcl_stream *s);
 
-/**
- * rcl_maps_came - copy a mapping that the peer has written
- * @s: the locked stream
- * @index: of the entry in our table; any number
- *
- * Return: 0; -EPROTO: there is no such entry; -ENOMEM
+/*
+ * Copies the mapping that the peer has written to entry @index of our table. -EPROTO: there is no
+ * such entry; -ENOMEM.
  */
 int rcl_maps_came(struct rcl_stream *s, uint32_t index);
 
-/**
- * rcl_maps_find - find the mapping of the peer at an offset
- * @s: the locked stream
- * @offset: the offset
- *
- * Return: the mapping with that byte, or NULL
- */
+/* Returns the mapping of the peer that contains @offset, or NULL. */
 const struct rcl_iomap *rcl_maps_find(struct rcl_stream *s, uint64_t offset);
 
-/** rcl_maps_free - free all mappings of a stream, which no thread uses any more */
+/* Frees all mappings, when no thread uses the stream. */
 void rcl_maps_free(struct rcl_stream *s);
 
 #endif /* RCL_RSOCKET_MAPS_H */

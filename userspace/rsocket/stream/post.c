@@ -118,7 +118,7 @@ int rcl_tx_reap(struct rcl_stream *s)
 	do {
 		count = ibv_poll_cq(s->send_cq.cq, 8, wc);
 		for (i = 0; i < count; i++) {
-			/* The first error is the cause; the others are flushed. */
+			/* The first error is the cause; later work requests are flushed. */
 			if (!s->tx.error)
 				s->tx.error = failure(wc[i].status);
 			completed(s, wc[i].wr_id);

@@ -123,7 +123,8 @@ static void message_came(struct rcl_stream *s, const struct ibv_wc *wc)
 
 /*
  * Receives are flushed when the queue pair fails; the completion of a send has the reason. Without
- * one, librdmacm has moved the queue pair to the error state because the peer has disconnected.
+ * such a completion, librdmacm has moved the queue pair to the error state because the peer has
+ * disconnected.
  */
 static void receive_failed(struct rcl_stream *s, enum ibv_wc_status status)
 {

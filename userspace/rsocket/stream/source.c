@@ -74,8 +74,8 @@ void rcl_stream_piece(struct rcl_stream *s, struct rcl_source *source, struct rc
 	if (is_short && is_contiguous(source, len))
 		return inline_piece(source, piece, len);
 	/*
-	 * Short pieces are inline also if they come from several buffers: the ring has them for a
-	 * moment.
+	 * A short piece of several buffers is inline, too: its copy in the ring is free again once
+	 * the work request was posted.
 	 */
 	*piece = (struct rcl_piece){
 		.sge = {

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A stream socket: its connection, its queue pair, and both directions of its data. */
+/*
+ * A stream socket: its connection, its queue pair, and both directions of its data.
+ *
+ * Functions that are passed a stream expect rcl_sock.lock to be held unless their comment says
+ * otherwise.
+ */
 #ifndef RCL_RSOCKET_STREAM_H
 #define RCL_RSOCKET_STREAM_H
 
@@ -13,10 +18,10 @@
 #include "rsocket/wait.h"
 #include "rsocket/wire.h"
 
-/** RCL_CONTROL_SLOTS - work requests of the send queue that are reserved for control messages */
+/* Work requests of the send queue that are reserved for control messages. */
 #define RCL_CONTROL_SLOTS 4
 
-/** RCL_SEND_LEAST - nothing is sent while the send buffer has fewer free bytes */
+/* Nothing is sent while the send buffer has fewer free bytes. */
 #define RCL_SEND_LEAST 2048
 
 /**
@@ -70,9 +75,9 @@ struct rcl_maps;
  * @target: the rest of the range that is being filled
  * @sgl: our array of ranges, which the peer fills
  * @index: of the next entry
- * @news: credit messages that may announce an entry that was not read yet
+ * @news: received credit messages that may announce an unread entry
  * @owed: DISCONNECT or SHUTDOWN has to be sent when a work request is free
- * @owed_control: the one of these
+ * @owed_control: enum rcl_control of the message that is @owed
  * @mute: iWARP: this end has accepted, and may not send before the peer has
  * @error: negative errno of the first work request that has failed; 0: none
  *
@@ -241,7 +246,7 @@ static inline struct rcl_stream *rcl_stream_of(struct rcl_sock *sock)
 	return (struct rcl_stream *)(void *)sock;
 }
 
-/** rcl_stream_is_over - both directions are closed; data may still be in flight */
+/* Both directions are closed; data may still be in flight. */
 static inline bool rcl_stream_is_over(const struct rcl_stream *s)
 {
 	return s->state >= RCL_STREAM_UP && !s->can_recv && !s->can_send;

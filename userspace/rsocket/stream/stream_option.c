@@ -59,7 +59,7 @@ static uint32_t system_keepalive(void)
 	return seconds;
 }
 
-/* Uses the default if the program has set no time: a dead peer is found earlier. */
+/* Without a time of the program, the default of rsockets: it finds a dead peer earlier. */
 static void choose_keepalive(struct rcl_stream *s)
 {
 	uint32_t usual = rcl_rsocket_conf()->keepalive_s;
