@@ -21,27 +21,21 @@ struct rcl_settings {
 	int fork_safe;
 };
 
-/** rcl_config_path - the configuration file; tests replace it before the first use */
+/* The configuration file; tests replace it before the first use. */
 extern const char *rcl_config_path;
 
-/**
- * rcl_config_settings - the settings, read at the first use
- *
- * Bad lines and values are reported on stderr then, and skipped.
+/*
+ * The settings, read at the first use, which reports bad lines and values on stderr and skips them.
  */
 const struct rcl_settings *rcl_config_settings(void);
 
-/**
- * rcl_config_wants - whether a socket should be an rsocket
- * @domain: of the socket
- * @type: SOCK_STREAM or SOCK_DGRAM, without flags
- * @protocol: 0 or the protocol
- *
- * Return: true if a line of the file fits this program and the socket, or if the file has no lines
+/*
+ * Should a socket be an rsocket: does a line of the file fit this program and the socket, or has
+ * the file no lines? @type: SOCK_STREAM or SOCK_DGRAM, without flags. @protocol: 0 or the protocol.
  */
 bool rcl_config_wants(int domain, int type, int protocol);
 
-/** rcl_config_reset - discard the settings; for tests, while no other thread runs */
+/* Discards the settings; for tests, while no other thread runs. */
 void rcl_config_reset(void);
 
 #endif /* RCL_PRELOAD_CONFIG_H */

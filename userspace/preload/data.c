@@ -255,7 +255,7 @@ static bool is_over(const struct timespec *end)
 	       (now.tv_sec == end->tv_sec && now.tv_nsec >= end->tv_nsec);
 }
 
-/* As recvmmsg(2), whose timeout is looked at after each message only. */
+/* As recvmmsg(2), which checks the timeout only after each message. */
 static int receive_many(int rs, struct mmsghdr *messages, unsigned int count, int flags,
 			const struct timespec *timeout)
 {

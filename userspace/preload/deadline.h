@@ -8,28 +8,20 @@
 #include <stdint.h>
 #include <time.h>
 
-/** RCL_NO_END - no deadline */
+/* No deadline. */
 #define RCL_NO_END INT64_MAX
 
-/**
- * rcl_deadline_after - convert a timeout to a deadline
- * @timeout: from now; NULL: none
- *
- * Return: nanoseconds of CLOCK_MONOTONIC; -EINVAL if @timeout is invalid
+/*
+ * Converts a timeout, or NULL for none, to nanoseconds of CLOCK_MONOTONIC. -EINVAL: it is invalid.
  */
 int64_t rcl_deadline_after(const struct timespec *timeout);
 
-/**
- * rcl_deadline_ms - as rcl_deadline_after(), for a timeout in milliseconds
- * @timeout: the timeout; negative: none
- */
+/* As rcl_deadline_after(), for milliseconds; negative: none. */
 int64_t rcl_deadline_ms(int timeout);
 
-/**
- * rcl_time_left - milliseconds until a deadline, rounded up
- * @deadline: from rcl_deadline_after()
- *
- * Return: timeout for poll(): -1 without a deadline, 0 if it has passed
+/*
+ * Returns the timeout for poll() until a deadline: milliseconds, rounded up; -1 without a deadline,
+ * 0 if it has passed.
  */
 int rcl_time_left(int64_t deadline);
 
@@ -48,26 +40,13 @@ struct rcl_signals {
 	int fd;
 };
 
-/**
- * rcl_signals_block - begin a wait
- * @signals: filled in
- * @mask: the mask while the program waits; NULL: the thread's own
- *
- * Return: 0, or a negative errno
- */
+/* Begins a wait. @mask: the mask while the program waits; NULL: the thread's own. */
 int rcl_signals_block(struct rcl_signals *signals, const sigset_t *mask);
 
-/**
- * rcl_signals_pending - whether a signal of the mask is to end the wait
- * @signals: from rcl_signals_block()
- */
+/* Has a signal of the mask to end the wait? */
 bool rcl_signals_pending(const struct rcl_signals *signals);
 
-/**
- * rcl_signals_restore - end a wait; errno is kept
- * @signals: from rcl_signals_block()
- * @deliver: run the handlers of pending signals
- */
+/* Ends a wait, and keeps errno. @deliver: run the handlers of pending signals. */
 void rcl_signals_restore(struct rcl_signals *signals, bool deliver);
 
 #endif /* RCL_PRELOAD_DEADLINE_H */

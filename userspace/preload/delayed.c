@@ -79,7 +79,7 @@ static int begin_active(int fd)
 
 	if (rcl_libc()->getpeername(fd, (struct sockaddr *)&peer, &length))
 		return -1;
-	/* First, as a host without RDMA must not wait for an invitation. */
+	/* Before the wait for an invitation: a host without RDMA must not wait. */
 	rs = rsocket(peer.ss_family, SOCK_STREAM, 0);
 	if (rs < 0)
 		return -1;

@@ -10,42 +10,27 @@
 
 #include "preload/file.h"
 
-/** rcl_in_library - not 0 while this thread is in the rsocket library, whose calls go to libc */
+/* Not 0 while this thread is in the rsocket library, whose calls go to libc. */
 extern __thread int rcl_in_library;
 
-/**
- * rcl_tune - set the queue sizes of a new rsocket to those of the environment, ignoring failures
- * @rs: the rsocket
- */
+/* Sets the queue sizes of a new rsocket to those of the environment, ignoring failures. */
 void rcl_tune(int rs);
 
-/**
- * rcl_delayed_begin - replace a delayed TCP connection by an rsocket
- * @fd: a descriptor of the file
- * @file: the file, with a reference
- * @server_only: the caller waits for events. Do nothing at the client, whose program may be waiting
- *               for the end of connect()
- *
- * Waits for the peer, also with O_NONBLOCK. On failure the descriptor stays a TCP socket.
+/*
+ * Replaces a delayed TCP connection by an rsocket, or keeps it on failure. Waits for the peer, also
+ * with O_NONBLOCK. @server_only: the caller waits for events; do nothing at the client, whose
+ * program may be waiting for the end of connect().
  */
 void rcl_delayed_begin(int fd, struct rcl_file *file, bool server_only);
 
-/**
- * rcl_ready - find the rsocket of a descriptor, for reading or writing
- * @fd: any number
- *
- * Makes a delayed connection an rsocket, and checks whether a connect() in progress has failed.
- *
- * Return: the file of the rsocket, with a reference; NULL: call libc
+/*
+ * Finds the rsocket of a descriptor for reading or writing: makes a delayed connection an rsocket,
+ * and checks whether a connect() in progress has failed. Returns the file with a reference; NULL:
+ * call libc.
  */
 struct rcl_file *rcl_ready(int fd);
 
-/**
- * rcl_rsocket_of - find the rsocket of a descriptor, without changing its state
- * @fd: any number
- *
- * Return: as rcl_ready()
- */
+/* As rcl_ready(), without changing the state of the file. */
 struct rcl_file *rcl_rsocket_of(int fd);
 
 #endif /* RCL_PRELOAD_DELAYED_H */

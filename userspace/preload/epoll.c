@@ -37,7 +37,7 @@ struct rcl_epoll {
 	pthread_mutex_t lock;
 	struct watch *watches;
 	uint32_t count;
-	int kernel;		/* a descriptor of our own of the kernel's instance */
+	int kernel;		/* our own descriptor of the kernel's instance */
 	int wake;		/* an eventfd that is always readable */
 	int repoll;
 	struct rcl_epoll *next;

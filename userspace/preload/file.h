@@ -19,7 +19,7 @@
 #include <sys/types.h>
 
 /**
- * enum rcl_file_kind - what a file is
+ * enum rcl_file_kind - kinds of files
  * @RCL_FILE_RSOCKET: an rsocket
  * @RCL_FILE_EPOLL: an epoll instance with an rsocket in it
  * @RCL_FILE_TCP_NEW: with RDMAV_FORK_SAFE, a TCP socket that will become an rsocket
@@ -51,7 +51,7 @@ enum rcl_connect {
 struct rcl_epoll;
 
 /**
- * struct rcl_file - what one or more descriptors refer to
+ * struct rcl_file - a file, to which one or more descriptors refer
  * @refs: references of descriptors and of calls in progress; 0: the struct is free
  * @kind: enum rcl_file_kind
  * @connect: enum rcl_connect
@@ -87,65 +87,37 @@ struct rcl_file {
 	struct rcl_file *next;
 };
 
-/**
- * rcl_file_new - make a file, with a reference for the caller
- * @kind: what it is
- * @rs: number of the rsocket or repoll instance, or -1
- * @release: ends it
- *
- * Return: the file; NULL without memory
+/*
+ * Makes a file, with a reference for the caller. @rs: number of the rsocket or repoll instance, or
+ * -1. Returns NULL without memory.
  */
 struct rcl_file *rcl_file_new(enum rcl_file_kind kind, int rs,
 			      int (*release)(struct rcl_file *file));
 
-/**
- * rcl_file_known - whether a descriptor is in the table, without a lock or a reference
- * @fd: any number
- */
+/* Is the descriptor in the table? Takes no lock and no reference. */
 bool rcl_file_known(int fd);
 
-/**
- * rcl_file_waits - number of threads that wait for an epoll instance in libc
- * @fd: descriptor of the instance
- *
- * A waiting thread increments the count before it checks whether the descriptor is in the table.
- * The thread that adds the first rsocket puts it into the table before it reads the count.
- *
- * Return: the count; NULL if there is no memory, or the number is too large for the table
+/*
+ * Number of threads that wait for an epoll instance in libc. A waiting thread increments it before
+ * it checks whether the descriptor is in the table. The thread that adds the first rsocket puts the
+ * descriptor into the table before it reads the number. Returns NULL without memory, or if the
+ * descriptor is too large for the table.
  */
 atomic_uint *rcl_file_waits(int fd);
 
-/**
- * rcl_file_get - find the file of a descriptor and take a reference, without a lock
- * @fd: any number
- *
- * Return: the file; NULL if the descriptor is not in the table, so that libc handles it
+/*
+ * Finds the file of a descriptor and takes a reference, without a lock. Returns NULL if the
+ * descriptor is not in the table: libc handles it.
  */
 struct rcl_file *rcl_file_get(int fd);
 
-/**
- * rcl_file_hold - take a reference of a file that may have ended
- * @file: the file
- *
- * Return: false if it has ended
- */
+/* Takes a reference of a file that may have ended; returns false if it has. */
 bool rcl_file_hold(struct rcl_file *file);
 
-/**
- * rcl_file_put - drop a reference
- * @file: the file
- *
- * Return: result of @release after the last reference, or 0
- */
+/* Drops a reference. Returns 0, or after the last reference the result of @release. */
 int rcl_file_put(struct rcl_file *file);
 
-/**
- * rcl_file_done - drop the reference of a call, without changing errno
- * @file: the file
- * @ret: result of the call
- *
- * Return: @ret
- */
+/* Drops the reference of a call, without changing errno. Returns @ret, the result of the call. */
 static inline ssize_t rcl_file_done(struct rcl_file *file, ssize_t ret)
 {
 	int saved = errno;
@@ -155,46 +127,32 @@ static inline ssize_t rcl_file_done(struct rcl_file *file, ssize_t ret)
 	return ret;
 }
 
-/**
- * rcl_file_install - let a descriptor refer to a file
- * @fd: the descriptor, which is open
- * @file: the file, with a reference that the table takes over; NULL: none
- *
- * An older file with that number, whose close() librspreload did not see, is dropped.
- *
- * Return: false when the number is too large for the table, or without memory
+/*
+ * Lets an open descriptor refer to a file, whose reference the table takes over; NULL: to none. An
+ * older file with that number, whose close() librspreload did not see, is dropped. Returns false
+ * without memory, or if the number is too large for the table.
  */
 bool rcl_file_install(int fd, struct rcl_file *file);
 
-/**
- * rcl_file_take - remove a descriptor from the table
- * @fd: any number
- *
- * Return: the file, with the reference of the descriptor; NULL if there is none, or if the caller
- * is a child of vfork(), which must not change the table of its parent
+/*
+ * Removes a descriptor from the table. Returns its file with the reference of the descriptor; NULL
+ * if there is none, or if the caller is a child of vfork(), which must not change the table of its
+ * parent.
  */
 struct rcl_file *rcl_file_take(int fd);
 
-/**
- * rcl_file_next - find a descriptor in the table
- * @first: where to begin
- * @last: where to end
- *
- * Return: the lowest number from @first to @last that is in the table; -1 if there is none
- */
+/* Returns the lowest number from @first to @last that is in the table; -1 if there is none. */
 int rcl_file_next(unsigned int first, unsigned int last);
 
-/**
- * rcl_file_forget - remove all descriptors of a file from the table: libc handles them from now on
- * @file: the file; the caller has a reference
+/*
+ * Removes all descriptors of a file from the table: libc handles them from now on. The caller has a
+ * reference.
  */
 void rcl_file_forget(struct rcl_file *file);
 
-/**
- * rcl_file_inherited - whether this process is a child whose parent had rsockets when it forked
- *
- * These are not in its table any more. The rsocket library's state is a copy of the parent's,
- * without its threads.
+/*
+ * Is this process a child whose parent had rsockets when it forked? These are not in its table any
+ * more. The rsocket library's state is a copy of the parent's, without its threads.
  */
 bool rcl_file_inherited(void);
 

@@ -19,7 +19,7 @@ atomic_bool rcl_libc_known;
 
 static const struct {
 	const char *name;
-	const char *same;	/* what does the same where there is no function of that name */
+	const char *same;	/* function with the same effect, for a libc without it */
 	size_t at;
 } calls[] = {
 	CALL(accept), CALL(accept4), CALL(bind), CALL(close), CALL(closefrom), CALL(close_range),

@@ -122,12 +122,10 @@ struct rcl_libc {
 extern struct rcl_libc rcl_libc_calls;
 extern atomic_bool rcl_libc_known;
 
-/** rcl_libc_find - look up all functions; may be called more than once, in any context */
+/* Looks up all functions; may be called more than once, in any context. */
 void rcl_libc_find(void);
 
-/**
- * rcl_libc - the functions of libc
- *
+/*
  * Constructors of other libraries may call replaced functions before that of librspreload runs, so
  * each use checks whether the functions were looked up.
  */

@@ -28,7 +28,7 @@ static bool is_unknown(int err)
 	return err == ENOTSUP || err == ENOPROTOOPT || err == ENOSYS;
 }
 
-/* Options that a program relies on once they could be set. */
+/* Options on which programs rely: to set one fails if the rsocket does not support it. */
 static bool must_count(int level, int option)
 {
 	return level == SOL_RDMA ||

@@ -23,7 +23,7 @@ static bool has_rsocket(const struct pollfd *fds, nfds_t count)
 	bool found = false;
 	nfds_t i;
 
-	/* Checks all of them, since this may turn a descriptor into an rsocket. */
+	/* Checks all descriptors: the check may turn one into an rsocket. */
 	for (i = 0; i < count; i++)
 		found |= rcl_wait_needed(fds[i].fd);
 	return found;

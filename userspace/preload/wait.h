@@ -8,26 +8,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/**
- * rcl_wait_needed - whether waiting for a descriptor requires rcl_wait()
- * @fd: any number
- *
- * A delayed connection of a server becomes an rsocket here: its client sends nothing over TCP, so
- * the wait counts as its first I/O.
- *
- * Return: true for an rsocket and for an epoll instance with rsockets; false if called by the
- * rsocket library
+/*
+ * Does waiting for a descriptor require rcl_wait()? True for an rsocket and for an epoll instance
+ * with rsockets; false if called by the rsocket library. A delayed connection of a server becomes
+ * an rsocket here: its client sends nothing over TCP, so the wait counts as its first I/O.
  */
 bool rcl_wait_needed(int fd);
 
-/**
- * rcl_wait - poll() with rsockets
- * @fds: as poll(2) takes them
- * @count: number of descriptors
- * @deadline: from rcl_deadline_after()
- * @mask: signal mask while waiting; NULL: the thread's
- *
- * Return: as poll(2)
+/*
+ * poll(2) with rsockets. @deadline: from rcl_deadline_after(). @mask: signal mask while waiting;
+ * NULL: the thread's.
  */
 int rcl_wait(struct pollfd *fds, nfds_t count, int64_t deadline, const sigset_t *mask);
 
