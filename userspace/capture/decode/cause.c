@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Explains what happened in a conversation. */
+/* Explains a conversation. */
 #include "capture/decode/cause.h"
 
 #include <inttypes.h>
@@ -158,7 +158,7 @@ static bool tell_gap(struct account *account, const struct said *unanswered)
 	return true;
 }
 
-/* Nothing is known if the capture ends within the response timeout, or is incomplete. */
+/* The reason is unknown if the capture ends within the response timeout, or is incomplete. */
 static void tell_unanswered(struct account *account, const struct sent *sent,
 			    const struct said *mra)
 {
@@ -192,7 +192,7 @@ static void tell_unanswered(struct account *account, const struct sent *sent,
 			"connection manager that listens.\n", peer);
 }
 
-/* Tells of a message that needs an answer, and of the answer. */
+/* Reports a message that needs an answer, and the answer. */
 static void tell_answered(struct account *account, const struct sent *sent, const struct said *mra,
 			  const struct said *answer)
 {
@@ -229,7 +229,7 @@ static void tell_reject(struct account *account, const struct said *reject, cons
 }
 
 /*
- * Tells of a message and what followed: the answer, a reject, or nothing. Returns the answer, or
+ * Reports a message and its answer, its reject, or that there is neither. Returns the answer, or
  * NULL.
  */
 static const struct said *tell_exchange(struct account *account, int from, unsigned int type,
@@ -257,7 +257,7 @@ static const struct said *tell_exchange(struct account *account, int from, unsig
 	return answer.first;
 }
 
-/* Tells how the connection ended. */
+/* Reports the end of the connection. */
 static void tell_end(struct account *account)
 {
 	for (int end = REQUESTER; end <= RESPONDER; end++) {

@@ -6,16 +6,13 @@
 #include "capture/decode/conversation.h"
 
 /*
- * cause_title() - write the title of a conversation, without a newline
- * "192.0.2.1 to 192.0.2.2, TCP port 7471, id 7 of rping (12)"
+ * Writes the title, without a newline: "192.0.2.1 to 192.0.2.2, TCP port 7471, id 7 of rping (12)".
  */
 void cause_title(FILE *to, const struct conversation *conversation);
 
 /*
- * cause_text() - write what happened, one sentence per line
- * @indent: written before each line
- *
- * Return: whether something went wrong: a message was lost, refused, late or not answered
+ * Explains a conversation, one sentence per line after @indent. Returns whether something went
+ * wrong: a message was lost, refused, late or not answered.
  */
 bool cause_text(FILE *to, const struct conversation *conversation, const char *indent);
 

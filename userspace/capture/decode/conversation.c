@@ -336,7 +336,7 @@ static struct conversation *add(struct conversations *all, const struct capture_
 		conversation = begin(all, query, &from);
 	if (!conversation)
 		return NULL;
-	/* Both ends of a trunk may have the same GID, and a REJ does not say what it rejects. */
+	/* Both ends of a trunk may have the same GID; a REJ does not name the rejected message. */
 	if (query->session && (query->type == CM_REQ || query->type == CM_RTU))
 		from = REQUESTER;
 	else if (query->session && query->type == CM_REP)

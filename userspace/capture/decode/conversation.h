@@ -12,7 +12,7 @@
  * struct said - a message of a conversation
  * @number: of its packet
  * @type: enum cm_type
- * @from: index of the sending end; 0: the one that requested the connection
+ * @from: index of the sending end; 0: the requester of the connection
  * @again: repeats an earlier message of that end
  * @about: of an MRA or REJ: enum cm_type of the message that it answers, or 0
  * @reason: of a REJ; status of a SIDR_REP or APR
@@ -128,23 +128,20 @@ void conversations_free(struct conversations *all);
 struct conversation *conversations_add(struct conversations *all, const struct capture_seen *seen);
 
 /*
- * conversations_add_record() - likewise, for a record of a frame
- *
- * Return: likewise; NULL also for types of records that are no CM messages, and if the session is
- * unknown
+ * As conversations_add(), for a record of a frame. Also returns NULL for types of records that are
+ * no CM messages, and if the session is unknown.
  */
 struct conversation *conversations_add_record(struct conversations *all,
 					      const struct capture_seen *seen,
 					      const struct trunk_record *record);
 
 /*
- * conversations_add_frame() - add a frame, before its records
- *
- * If the frame was not recorded completely, its session is marked: messages may be missing.
+ * Adds a frame, before its records. If it was not recorded completely, its session is marked:
+ * messages may be missing.
  */
 void conversations_add_frame(struct conversations *all, const struct capture_seen *seen);
 
-/* conversations_end() - set the total of the capture, which is used until conversations_free() */
+/* Sets the total of the capture, which is used until conversations_free(). */
 void conversations_end(struct conversations *all, const struct capture_total *total);
 
 /* Most conversations, and most messages of each, that conversations_forget() keeps. */
@@ -160,14 +157,13 @@ enum { CONVERSATIONS_KEPT = 16384, MESSAGES_KEPT = 511 };
  */
 void conversations_forget(struct conversations *all);
 
-/* conversations_count() - number of conversations */
 size_t conversations_count(const struct conversations *all);
 
-/* conversations_next() - the next conversation by number; the first one after NULL */
+/* The next conversation by number; the first one after NULL. */
 const struct conversation *conversations_next(const struct conversations *all,
 					      const struct conversation *after);
 
-/* conversation_before() - time of the message before the last one, or 0 */
+/* Time of the message before the last one, or 0. */
 uint64_t conversation_before(const struct conversation *conversation);
 
 #endif /* CAPTURE_DECODE_CONVERSATION_H */

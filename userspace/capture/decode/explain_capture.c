@@ -13,7 +13,7 @@
 
 /*
  * struct telling - a capture that is explained
- * @passed: for each conversation, whether a message of it passed the filters; @room: of them
+ * @passed: for each conversation, whether a message of it passed the filters; @room: its length
  */
 struct telling {
 	const struct record_options *options;

@@ -202,7 +202,7 @@ static void print_content(FILE *to, const struct record_entry *entry)
 		fprintf(to, ", %u of %u bytes recorded", entry->len, RECORD_MAD_LEN);
 }
 
-/* Id, program and operation of a message. Names are not trusted: files may have anything. */
+/* Id, program and operation of a message. Names are not trusted: a file may contain any bytes. */
 static void print_tie(FILE *to, const struct record_entry *entry)
 {
 	char text[32];

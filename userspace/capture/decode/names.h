@@ -6,18 +6,18 @@
 #include "capture/format/entry.h"
 
 /*
- * name_peer() - the end of a conversation that sent a message, or received it
- * @text: at least 64 bytes; an IP address, a GID or "LID 7"
+ * The end of a conversation that sent a message, or received it: an IP address, a GID or "LID 7".
+ * @text: at least 64 bytes.
  */
 void name_peer(const struct record_entry *entry, bool sender, char *text, size_t len);
 
-/* name_reason() - the reason of a REJ as the standard names it: "stale connection" */
+/* The reason of a REJ as the standard names it: "stale connection". */
 const char *name_reason(unsigned int reason);
 
-/* name_sidr_status() - the status of a SIDR_REP, likewise */
+/* The status of a SIDR_REP, likewise. */
 const char *name_sidr_status(unsigned int status);
 
-/* name_about() - the message that an MRA or REJ is about: "REQ" */
+/* The message that an MRA or REJ is about: "REQ". */
 const char *name_about(const struct record_entry *entry);
 
 #endif /* CAPTURE_DECODE_NAMES_H */

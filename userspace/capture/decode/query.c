@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Extracts from messages and records what is needed to group them. */
+/* Extracts the data by which messages and records are grouped. */
 #include "capture/decode/query.h"
 
 #include <string.h>

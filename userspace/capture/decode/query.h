@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* What a CM message or a record of a trunk says about its conversation. */
+/* The data of a CM message or a record of a trunk that concern its conversation. */
 #ifndef CAPTURE_DECODE_QUERY_H
 #define CAPTURE_DECODE_QUERY_H
 
 #include "capture/decode/conversation.h"
 
 /*
- * struct query - what a message says about its conversation
+ * struct query - the data of a message that concern its conversation
  * @type: enum cm_type
  * @session: of a record; 0: a CM message
  * @response: of a REQ: as in struct conversation; 0 otherwise, or if these bytes were not recorded
@@ -27,13 +27,12 @@ struct query {
 	uint64_t wait;
 };
 
-/* query_message() - fill in a zeroed query from a message of a type that cm.h knows */
+/* Fills in a zeroed query from a message of a type that cm.h knows. */
 void query_message(struct query *query, const struct record_entry *entry);
 
 /*
- * query_record() - likewise, from a record of a frame
- *
- * Return: whether it counts as a CM message, and its session is known
+ * Likewise, from a record of a frame. Returns whether it counts as a CM message, and its session is
+ * known.
  */
 bool query_record(struct query *query, const struct record_entry *entry,
 		  const struct trunk_record *record);

@@ -8,7 +8,7 @@
 
 #define NANOSECONDS 1000000000u
 
-/* Where the header of a trunk's frame has its length (struct rca_proto_frame). */
+/* Offset of the length in the header of a trunk's frame (struct rca_proto_frame). */
 enum { TRUNK_LEN_AT = 18, TRUNK_HDR_LEN = 24 };
 
 static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
@@ -19,7 +19,7 @@ static bool is_ipv4(const struct record_entry *entry)
 	       !memcmp(entry->dgid, mapped, sizeof(mapped));
 }
 
-/* Length of the message on the wire: a frame may be longer than what a recorder has of it. */
+/* Length of the message on the wire: a frame may be longer than its recorded part. */
 static size_t message_len(const struct record_entry *entry)
 {
 	size_t len;
@@ -174,7 +174,7 @@ void frame_build(const struct record_entry *entry, struct frame *frame)
 	bool complete = message_len(entry) == entry->len;
 	uint8_t *packet, *network, *bth, *to, *udp;
 
-	/* Checksums begin with the LRH, or with what follows the Ethernet header. */
+	/* Checksums begin with the LRH, or behind the Ethernet header. */
 	packet = frame->bytes + (infiniband ? ERF_LEN : ETHERNET_LEN);
 	if (!infiniband)
 		put_ethernet(frame->bytes, entry);

@@ -20,7 +20,7 @@ enum cm_type {
 	CM_APR,
 };
 
-/* Where REQ and SIDR_REQ have the header of the RDMA IP CM service in their private data. */
+/* Length of the header of the RDMA IP CM service in the private data of REQ and SIDR_REQ. */
 enum { CM_IP_HEADER_LEN = 36 };
 
 /* struct cm_field - a field: its first bit is bit @bit, from the highest one, of byte @at */
@@ -31,7 +31,7 @@ struct cm_field {
 	uint8_t bits;		/* 1 to 64, or 128 for a GID */
 };
 
-/* struct cm_message - what all messages of a type have */
+/* struct cm_message - the format of the messages of a type */
 struct cm_message {
 	const char *name;
 	uint16_t private_at;	/* offset of the private data, which reach to the end of the MAD */
@@ -63,12 +63,9 @@ bool cm_has(const struct record_entry *entry, const char *name);
 uint64_t cm_number(const struct record_entry *entry, const struct cm_field *field);
 
 /*
- * cm_is_ip_header() - whether a request has a header of the IP CM service (IBTA annex A11)
- * @service_id: that it requests; an id of AF_IB, which sends no header, may request any
- * @bytes: CM_IP_HEADER_LEN bytes, where the header would be
- *
- * Return: whether the service ID is one of this service, and the bytes have version 0 and two
- * unicast addresses of IPv4 or IPv6. Data of an id of AF_IB may look so, too.
+ * Is the requested service ID one of the IP CM service, and do CM_IP_HEADER_LEN bytes have the form
+ * of its header (IBTA annex A11): version 0 and two unicast addresses of IPv4 or IPv6? An id of
+ * AF_IB, which sends no header, may request any service ID, and its data may match, too.
  */
 bool cm_is_ip_header(uint64_t service_id, const uint8_t *bytes);
 

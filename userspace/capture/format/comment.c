@@ -114,7 +114,7 @@ size_t comment_write(const struct record_entry *entry, char *text)
 
 /*
  * Takes the next word, KEY=VALUE, with the value unquoted. Both are terminated; value has a length,
- * because it may contain a zero. Returns where the text goes on, or NULL.
+ * because it may contain a zero. Returns the rest of the text, or NULL.
  */
 static const char *take_word(const char *text, const char *end, char *key, char *value, size_t *len)
 {
@@ -187,7 +187,7 @@ static bool take_member(struct record_entry *entry, const char *key, const char 
 	return false;
 }
 
-/* Ends the part in front of a colon, and returns what follows it; NULL: there is no colon. */
+/* Terminates the part before a colon, and returns the part after it; NULL: no colon. */
 static char *cut_part(char *value)
 {
 	char *colon = strchr(value, ':');
@@ -216,7 +216,7 @@ static bool take_tie(struct record_entry *entry, char *value, size_t len)
 	return true;
 }
 
-/* Returns false for a word that is none of these, and for what is no flag or number. */
+/* Returns false for an unknown word, and for a value that is no flag or number. */
 static bool take_flag(struct record_entry *entry, const char *key, const char *value)
 {
 	if (!strcmp(key, "id"))

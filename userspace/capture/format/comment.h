@@ -9,22 +9,16 @@
 #define COMMENT_LEN (512 + RECORD_TIES * 140)
 
 /*
- * comment_write() - write the members of an entry that the headers of the packet do not have
- * @entry: the message
- * @text: COMMENT_LEN bytes; words KEY=VALUE; a value that is not of letters, digits and .-+
- *	  is quoted, with \xNN for quotes, backslashes and what is not printable ASCII
- *
- * Return: length of the text; 0: there is nothing to say
+ * Writes the members of an entry that the headers of the packet do not have, as words KEY=VALUE: at
+ * most COMMENT_LEN bytes. A value with other characters than letters, digits and .-+ is quoted,
+ * with \xNN for quotes, backslashes and all but printable ASCII. Returns the length of the text; 0:
+ * none of these members is set.
  */
 size_t comment_write(const struct record_entry *entry, char *text);
 
 /*
- * comment_read() - parse a comment of comment_write()
- * @text: any bytes
- * @len: of them
- * @entry: set on success
- *
- * Return: false if it is not such a comment, but one of a person or another program
+ * Parses a comment of comment_write(); @text may be any bytes. Returns false for another comment,
+ * of a person or another program; sets @entry only on success.
  */
 bool comment_read(const char *text, size_t len, struct record_entry *entry);
 

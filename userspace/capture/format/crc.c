@@ -20,7 +20,7 @@ static uint32_t add_bits(uint32_t crc, const uint8_t *bytes, size_t len, uint32_
 	return crc;
 }
 
-/* Replaces by ones what routers change in an IPv6 header or GRH: class, flow label, hops. */
+/* Fields that routers change in an IPv6 header or GRH (class, flow label, hops) become ones. */
 static void mask_ipv6(uint8_t *header)
 {
 	header[0] |= 0x0f;

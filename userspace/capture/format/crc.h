@@ -18,12 +18,12 @@
  */
 uint32_t crc_invariant(const uint8_t *packet, size_t len, size_t bth, bool lrh);
 
-/* crc_variant() - the variant CRC of an InfiniBand packet, LRH to ICRC (7.8.2); likewise */
+/* The variant CRC of an InfiniBand packet, LRH to ICRC (7.8.2); likewise. */
 uint16_t crc_variant(const uint8_t *packet, size_t len);
 
 /*
  * crc_internet() - the checksum of IP and UDP
- * @sum: of what precedes, 0 at first
+ * @sum: result for the bytes before, 0 at first
  *
  * Return: the sum; its complement is the checksum
  */

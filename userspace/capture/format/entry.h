@@ -23,12 +23,12 @@ enum record_link {
 	RECORD_ROCE_V2,		/* Ethernet, IPv4 or IPv6, UDP port 4791, BTH, DETH, MAD */
 };
 
-/* Which way a message went, seen from this host. */
+/* The direction of a message, seen from this host. */
 enum record_way {
 	RECORD_SENT,
 	RECORD_SENT_AGAIN,	/* a retransmission by ib_mad or by us */
 	RECORD_RECEIVED,
-	RECORD_SEEN,		/* another program recorded it, and did not say */
+	RECORD_SEEN,		/* recorded by another program without the direction */
 };
 
 enum record_kind {
@@ -92,7 +92,7 @@ struct record_entry {
 	char event[24];		/* that it caused, such as "connect request" */
 	bool stock;		/* of the stock connection manager or another user of ib_cm */
 	/* Of a frame, instead of id, pid and program. */
-	uint32_t session;	/* that the trunk has; 0: unknown */
+	uint32_t session;	/* of the trunk; 0: unknown */
 	unsigned int n_ties;
 	uint8_t bytes[RECORD_FRAME_LEN];
 	struct record_tie ties[RECORD_TIES];
@@ -111,10 +111,10 @@ static inline bool record_same_id(const struct record_id *a, const struct record
 
 /*
  * Files. Written as pcapng with interfaces "device/port"; read as pcapng or pcap, also those of
- * other programs, of which only CM messages are taken.
+ * other programs, of which only CM messages are read.
  *
  * Functions return 0 or a negative errno. A message in why (of why_len bytes) names the packet and
- * what is wrong. No function closes the file. A writer or reader is used by one thread at a time.
+ * the error. No function closes the file. A writer or reader is used by one thread at a time.
  */
 struct capture_writer;
 
@@ -151,9 +151,9 @@ struct capture_seen {
 struct capture_total {
 	unsigned int packets;
 	unsigned int messages;		/* packets that are CM messages or frames of a trunk */
-	unsigned int unread;		/* packets whose type of link is not read */
+	unsigned int unread;		/* packets of a type of link that cannot be read */
 	int unread_link;		/* type of the link of the first of them */
-	char recorder[128];		/* the program that wrote the file; "": it does not say */
+	char recorder[128];		/* the program that wrote the file; "": unknown */
 	unsigned int n_ports;		/* in the order in which the file names them */
 	struct record_port *ports;	/* of capture_total_free() */
 	uint64_t dropped_elsewhere;	/* at ports for which there was no room */
@@ -163,7 +163,7 @@ struct capture_total {
  * Calls each() for each message in order; stops when it returns non-zero, and returns that.
  * -EBADMSG: the file is damaged; -ENODATA: it ends within a packet; -EINVAL: it is no capture. The
  * messages before the damage have been given to each(). total may be NULL; it is filled in, too,
- * when an error is returned, and capture_total_free() frees what is in it.
+ * when an error is returned, and capture_total_free() frees its ports.
  */
 int capture_read_total(FILE *from, int (*each)(const struct capture_seen *seen, void *arg),
 		       void *arg, struct capture_total *total, char *why, size_t why_len);
@@ -184,10 +184,10 @@ void record_text(FILE *to, unsigned int number, const struct record_port *port,
 		 const struct record_entry *entry, uint64_t before);
 
 /*
- * Zeroes what IBTA calls private data in a CM message, and that of the records of a trunk's frame.
- * Stays: the header of the RDMA IP CM service at the beginning of the private data of a REQ and a
- * SIDR_REQ, which has addresses and ports only, if cm_is_ip_header() finds one. A message that is
- * no CM message or that is damaged keeps its header only.
+ * Zeroes the private data (as IBTA defines them) of a CM message, and of the records of a trunk's
+ * frame. The header of the RDMA IP CM service at the beginning of the private data of a REQ and a
+ * SIDR_REQ, which has addresses and ports only, stays if cm_is_ip_header() finds one. A message
+ * that is damaged or no CM message keeps its header only.
  */
 void record_remove_private_data(struct record_entry *entry);
 

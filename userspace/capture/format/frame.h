@@ -52,28 +52,19 @@ struct frame {
 	uint8_t bytes[FRAME_MAX];
 };
 
-/* frame_link() - type of the link of an interface in a file */
+/* Type of the link of an interface in a file. */
 int frame_link(enum record_link link);
 
-/*
- * frame_build() - put the headers and checksums around a message
- * @entry: the message, of at most record_longest() bytes
- * @frame: filled in
- */
+/* Puts the headers and checksums around a message of at most record_longest() bytes. */
 void frame_build(const struct record_entry *entry, struct frame *frame);
 
-/* frame_reads() - whether frame_parse() knows a type of link */
+/* Does frame_parse() know a type of link? */
 bool frame_reads(int link);
 
 /*
- * frame_parse() - extract the message of a packet
- * @link: type of the link
- * @bytes: the packet; may be anything
- * @len: bytes at @bytes
- * @entry: on success the members that headers have are set; the message is short if the packet was
- *	   not recorded completely
- *
- * Return: whether the packet has a CM message, or a send of an RC QP, which may belong to a trunk
+ * Extracts the message of a packet with any content. On success the members of the headers are set
+ * in @entry; the message is short if the packet was not recorded completely. Returns whether the
+ * packet has a CM message, or a send of an RC QP, which may belong to a trunk.
  */
 bool frame_parse(int link, const uint8_t *bytes, size_t len, struct record_entry *entry);
 

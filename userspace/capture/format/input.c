@@ -11,7 +11,7 @@
 #include "capture/format/bytes.h"
 #include "capture/format/frame.h"
 
-/* A damaged length must not make us allocate much before the file is seen to be shorter. */
+/* Step of allocations: a damaged length must not cause a large one for a short file. */
 enum { CHUNK = 65536 };
 
 uint16_t input_u16(const struct input *in, const uint8_t *at)
@@ -135,7 +135,7 @@ int input_packet(struct input *in, struct capture_seen *seen, int link, const ui
 	}
 	if (!frame_parse(link, bytes, len, &seen->entry))
 		return 0;
-	/* Any send of an RC QP looks like a trunk's; the comment tells which ones are. */
+	/* Any send of an RC QP looks like a frame of a trunk: the comment identifies frames. */
 	if (seen->entry.kind != (trunk ? RECORD_TRUNK : RECORD_CM))
 		return 0;
 	if (trunk)

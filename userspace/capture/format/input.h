@@ -5,18 +5,18 @@
 
 #include "capture/format/entry.h"
 
-/* No block or packet of a capture is longer; a length beyond is damage. */
+/* The longest block or packet of a capture; a greater length is damage. */
 #define INPUT_MAX (16u << 20)
 
 /*
  * struct input - a file that is read
  * @offset: of the next byte in the file
- * @at: where the block or packet begins that is being read
- * @bytes: what input_take() read
+ * @at: offset of the current block or packet
+ * @bytes: result of input_take()
  * @room: allocated at @bytes
  * @big: numbers have the highest byte first
- * @in_packet: what is being read is packet number @total->packets
- * @stopped: the value of each() that ended the reading; 0: none did
+ * @in_packet: the current block or packet is packet number @total->packets
+ * @stopped: the value of each() that ended the reading; 0: it goes on
  */
 struct input {
 	FILE *from;
@@ -38,36 +38,29 @@ uint16_t input_u16(const struct input *in, const uint8_t *at);
 uint32_t input_u32(const struct input *in, const uint8_t *at);
 uint64_t input_u64(const struct input *in, const uint8_t *at);
 
-/* input_bad() - set the error message, which begins with the position; returns error */
+/* Sets the error message, which begins with the position; returns @error. */
 int input_bad(struct input *in, int error, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
- * input_take() - read bytes
- * @before: how many bytes of in->bytes are kept in front of them
- * @len: at most INPUT_MAX
- *
- * Return: 0, or a negative errno, with the message: -ENODATA if the file ends before
+ * Reads at most INPUT_MAX bytes. @before: number of bytes of in->bytes that are kept in front of
+ * them. Returns 0, or a negative errno with the message: -ENODATA if the file ends before.
  */
 int input_take(struct input *in, size_t before, size_t len);
 
-/* input_ends() - whether the file ends here */
+/* Does the file end here? */
 bool input_ends(struct input *in);
 
 /*
- * input_port() - note a port in in->total
- * @index: set to its index in the total, or to CAPTURE_PORTS if there is no room for it
- *
- * Return: 0, or -ENOMEM with the message
+ * Adds a port to in->total, and sets @index to its index there, or to CAPTURE_PORTS if there is no
+ * room. Returns 0, or -ENOMEM with the message.
  */
 int input_port(struct input *in, const struct record_port *port, unsigned int *index);
 
 /*
- * input_packet() - give the message of a packet to each()
- * @seen: number, port and its index, time, way of the packet; its comments are parsed already
- * @link: type of the link
- *
- * Return: 0, or what each() returned
+ * Passes the message of a packet to each(). @seen: number, port and its index, time and way of the
+ * packet; its comments are parsed already. @link: type of the link. Returns 0, or the result of
+ * each().
  */
 int input_packet(struct input *in, struct capture_seen *seen, int link, const uint8_t *bytes,
 		 size_t len);

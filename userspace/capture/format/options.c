@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Filters of recorded messages, and options that say them. */
+/* Filters of recorded messages, and the options that set them. */
 #include "capture/format/options.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ bool options_device(struct record_options *options, const char *arg)
 	return true;
 }
 
-/* Of the name of a process in the kernel. */
+/* Length of the name of a process in the kernel. */
 enum { PROGRAM_LEN = 15 };
 
 static bool tie_matches(const struct record_options *options, const struct record_id *id,

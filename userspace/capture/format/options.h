@@ -6,16 +6,16 @@
 #include "capture/format/entry.h"
 
 /*
- * struct record_options - what to record, or to print of a file, and how
+ * struct record_options - messages to record, or to print from a file, and their form
  * @read_from: name of a file that is printed; NULL: record
  * @write_to: name of the file that is written; NULL: none
  * @text: print each message
  * @all: messages of stock and other users of ib_cm, too
  * @trunks: frames of trunks, too
  * @private_data: with private data
- * @keep: keep the last so many messages of each port in memory; 0: do not
+ * @keep: number of the last messages of each port that are kept in memory; 0: none
  * @buffer: kB of the buffer for messages that are not read yet; 0: the default
- * @count: end after so many messages; 0: no limit
+ * @count: number of messages after which the recording ends; 0: no limit
  * @packet: print this packet with all its fields; 0: all packets, a line each
  * @device: "": any; @port: 0: any port of it
  * @id: its handle is 0: any
@@ -40,7 +40,7 @@ struct record_options {
 	const char *program;
 };
 
-/* options_number() - take a number of 1 to UINT32_MAX; false: it is none, and nothing is set */
+/* options_number() - take a number of 1 to UINT32_MAX; false: no such number; nothing is set */
 bool options_number(const char *arg, uint32_t *number);
 
 /* options_id() - take CONTEXT/HANDLE, which need not be of this host; likewise */

@@ -23,7 +23,7 @@ enum {
 /*
  * struct rest - the part of a packet that was not parsed yet
  * @len: bytes at @at
- * @cut: how many further bytes the headers announce, which were not recorded
+ * @cut: number of bytes that the headers announce, but that were not recorded
  */
 struct rest {
 	const uint8_t *at;
@@ -151,7 +151,7 @@ static bool parse_udp(struct rest *rest, struct record_entry *entry)
 	return true;
 }
 
-/* What follows the header of a link, of this type of Ethernet, and may begin with tags. */
+/* The packet behind the header of its link, with its Ethernet type; may begin with VLAN tags. */
 static bool parse_network(struct rest rest, uint16_t type, struct record_entry *entry)
 {
 	const uint8_t *tag;
@@ -191,7 +191,7 @@ static bool parse_ethernet(struct rest rest, struct record_entry *entry)
 	return parse_network(rest, get_be16(header + 12), entry);
 }
 
-/* Headers that Linux puts in place of those of any link; they tell the sender and the direction. */
+/* Headers that Linux puts in place of those of any link, with the sender and the direction. */
 static bool parse_cooked(struct rest rest, bool second, struct record_entry *entry)
 {
 	const uint8_t *header = take(&rest, second ? SLL2_LEN : SLL_LEN);

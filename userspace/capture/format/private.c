@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Removes private data from messages: what programs said to each other. */
+/* Removes private data, which programs exchange, from messages. */
 #include <string.h>
 
 #include "capture/format/bytes.h"
@@ -27,7 +27,7 @@ static void clear_cm(struct record_entry *entry)
 	clear(entry, from, RECORD_MAD_LEN);
 }
 
-/* Where private data of a record begin: behind the header of the IP CM service, if it has one. */
+/* Offset of the private data of a record: behind the header of the IP CM service, if any. */
 static unsigned int private_from(const struct record_entry *entry,
 				 const struct trunk_record *record)
 {

@@ -128,7 +128,7 @@ local function duration(exponent)
 	return string.format("%.0f ms", seconds * 1000)
 end
 
--- What the column Info says after the name of the message.
+-- The text of the column Info after the name of the message.
 local function about(name, data, values)
 	if name == "MRA" and values.service_timeout then
 		return string.format(" of %s: wait %s", MRAED[values.message_mraed] or "?", duration(values.service_timeout))
@@ -222,7 +222,7 @@ local function is_frame(buffer)
 	return captured < len or (records == 0 and at == len)
 end
 
--- Adds a record; returns its length and what the column Info says of it.
+-- Adds a record; returns its length and its text for the column Info.
 local function add_record(tree, buffer)
 	local len = math.min(buffer(2, 2):uint(), buffer:len())
 	local name = RECORDS[buffer(0, 1):uint()] or "unknown"

@@ -62,7 +62,7 @@ int read_pcap(struct input *in)
 	ret = input_take(in, 4, FILE_HDR_LEN - 4) ?: input_port(in, &no_port, &port);
 	if (ret)
 		return ret;
-	/* The upper 6 bits say whether and how long checksums of frames (FCS) are recorded. */
+	/* The upper 6 bits: whether checksums of frames (FCS) are recorded, and their length. */
 	link = input_u32(in, in->bytes + 20) & 0x03ffffff;
 	while (!ret && !input_ends(in))
 		ret = read_packet(in, link, unit, port);

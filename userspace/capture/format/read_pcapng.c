@@ -19,13 +19,13 @@ enum {
 	SIMPLE_PACKET_LEN = 4,
 	STATISTICS_LEN = 12,
 	BINARY_RESOLUTION = 0x80,
-	MAX_DECIMAL = 19,		/* greatest powers of ten and two that 64 bits have */
+	MAX_DECIMAL = 19,		/* greatest powers of ten and two in 64 bits */
 	MAX_BINARY = 63,
 };
 
 /*
  * struct interface - an interface of a section
- * @units: of time in a second; a power of two has more than 34 bits of it shifted out
+ * @units: units of time per second; time_of() reduces a power of two to 34 bits
  * @offset: seconds to add to times
  */
 struct interface {
@@ -41,7 +41,7 @@ struct section {
 	size_t count;
 };
 
-/* The body of a block, without its head and tail, and what of it was not parsed yet. */
+/* The body of a block, without its head and tail, and its part that was not parsed yet. */
 struct body {
 	const uint8_t *at;
 	size_t len;
@@ -198,7 +198,7 @@ static const struct interface *find_interface(struct input *in, const struct sec
 	return NULL;
 }
 
-/* A time in nanoseconds. What 64 bits do not have wraps: it is no time of a packet. */
+/* A time in nanoseconds. It wraps at 64 bits: no packet has such a time. */
 static uint64_t time_of(const struct interface *interface, uint64_t time)
 {
 	uint64_t units = interface->units, part = time % units;

@@ -31,8 +31,8 @@ struct trunk_frame {
  * struct trunk_record - a record
  * @at: offset in the message
  * @len: with its header; may reach beyond the recorded bytes
- * @private_at: offset of private data in the message; 0: the type has none; of a type that is not
- *		known, all that follows the head of the record may be private
+ * @private_at: offset of private data in the message; 0: the type has none; in a record of an
+ *		unknown type, all bytes behind its head may be private
  */
 struct trunk_record {
 	uint8_t type;
@@ -54,10 +54,10 @@ bool trunk_frame(const struct record_entry *entry, struct trunk_frame *frame);
 bool trunk_next(const struct record_entry *entry, struct trunk_record *record);
 
 /*
- * trunk_is_cut() - whether more of a frame than private data at its end is missing
+ * trunk_is_cut() - whether more of a frame than private data at its end was not recorded
  *
- * That is a part of its head, whole records, or what precedes the private data of one. Damage
- * looks the same.
+ * The missing part is in its head, whole records, or bytes before the private data of a record.
+ * A damaged frame gives the same result.
  */
 bool trunk_is_cut(const struct record_entry *entry);
 

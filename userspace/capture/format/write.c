@@ -24,7 +24,7 @@
 
 enum { NO_INTERFACE = -1 };
 
-/* A port that was seen: its interface for each type of link, and what was written. */
+/* A port with messages: its interface for each type of link, and their number. */
 struct written_port {
 	int interface[2];		/* Ethernet, ERF */
 	uint64_t messages;
@@ -178,7 +178,7 @@ struct capture_writer *capture_create(FILE *to, char *why, size_t why_len)
 	return NULL;
 }
 
-/* Makes room for the interfaces of so many ports. */
+/* Makes room for the interfaces of @count ports. */
 static int know_ports(struct capture_writer *to, unsigned int count)
 {
 	struct written_port *ports;

@@ -7,36 +7,28 @@
 
 #include "capture/format/entry.h"
 
-/* correlate_dump() - read the connections that exist already */
+/* Reads the connections that exist already. */
 void correlate_dump(void);
 
 /*
- * correlate_note() - process a notification of the module
- *
- * Return: its number, for correlate_packets(); 0: it concerns no connection
+ * Processes a notification of the module. Returns its number, for correlate_packets(); 0: it
+ * concerns no connection.
  */
 unsigned long correlate_note(struct nlattr **attrs);
 
 /*
- * correlate_apply() - fill in the id, program, operation and event of a message
- * @within: an operation or event belongs to the message if it follows within this many nanoseconds
- *
- * A message of a connection unknown to the module is marked stock.
- *
- * Return: number of the notification of its operation or event; 0: none
+ * Fills in the id, program, operation and event of a message: an operation or event belongs to it
+ * if it follows within @within nanoseconds. A message of a connection unknown to the module is
+ * marked stock. Returns the number of the notification of its operation or event; 0: none.
  */
 unsigned long correlate_apply(struct record_entry *entry, uint64_t within);
 
-/*
- * correlate_recorded() - store the packet number of a message that was written
- * @told: result of correlate_apply()
- */
+/* Stores the packet number of a message that was written. @told: result of correlate_apply(). */
 void correlate_recorded(const struct record_entry *entry, unsigned long told, unsigned long packet);
 
 /*
- * correlate_packets() - find the packets of a notification
- * @packet: set to the first packet that belongs to it; 0: none
- * @last: set to the last packet of its connection so far; 0: none
+ * Finds the first packet that belongs to a notification, and the last packet of its connection so
+ * far; 0: none.
  */
 void correlate_packets(unsigned long told, unsigned long *packet, unsigned long *last);
 

@@ -24,10 +24,10 @@ struct correlate_notice {
 	uint32_t event;
 };
 
-/* correlate_trunk_note() - process a notification; ignored unless its connection is over a trunk */
+/* Processes a notification; ignores it unless its connection is over a trunk. */
 void correlate_trunk_note(const struct correlate_notice *note);
 
-/* correlate_trunk_apply() - fill in the ids and programs of up to RECORD_TIES records of a frame */
+/* Fills in the ids and programs of up to RECORD_TIES records of a frame. */
 void correlate_trunk_apply(struct record_entry *entry);
 
 #endif /* CAPTURE_RECORDER_CORRELATE_TRUNK_H */

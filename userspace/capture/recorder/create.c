@@ -19,7 +19,7 @@ static int open_again(const struct stat *file)
 	return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 }
 
-/* What is no regular file, or a symbolic link. */
+/* Opens a device or FIFO, also by a symbolic link, or the file that is standard output. */
 static int open_special(const char *name, char *why, size_t why_len)
 {
 	int fd = open(name, O_WRONLY | O_NOCTTY | O_CLOEXEC), out;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Opens the file that a capture is written to: nobody else may read it. */
+/* Opens the file that a capture is written to: only its owner may read it. */
 #ifndef CAPTURE_RECORDER_CREATE_H
 #define CAPTURE_RECORDER_CREATE_H
 
@@ -9,12 +9,12 @@
 /*
  * create_file() - create a file of mode 0600, or open a device or FIFO
  * @name: of the file
- * @replace: a regular file with this name is removed before, so that who has opened it or has a
- *	     hard link to it reads nothing of the new one; a device or FIFO is opened as it is, also
- *	     by a symbolic link, and so is a file that is standard output (/dev/stdout). Otherwise
- *	     any file with this name is an error.
+ * @replace: a regular file with this name is removed before, so that a process with the old file
+ *	     open, or a hard link to it, reads nothing of the new one; a device or FIFO is opened
+ *	     as it is, also by a symbolic link, and so is a file that is standard output
+ *	     (/dev/stdout). Otherwise any file with this name is an error.
  * @created: set to whether there is a new file
- * @why: of @why_len bytes; set on an error to what follows the name of the file in a message
+ * @why: of @why_len bytes; set on an error to the text behind the name of the file in a message
  *
  * A symbolic link to another regular file is an error; link and file are left as they are. Opening
  * a FIFO waits for its reader.

@@ -175,7 +175,7 @@ static bool is_named(int fd, const char *name)
 }
 
 /*
- * Renames the file of an ended process if it has messages, which may tell why the process ended, or
+ * Renames the file of an ended process if it has messages, which may show why the process ended, or
  * else deletes it. Returns false if the process is alive, or on an error.
  */
 static bool put_aside(const char *name, uint32_t *pid)

@@ -17,44 +17,37 @@ enum { KEPT_NAME = 64 };
 struct kept;
 
 /*
- * kept_name() - the file for this network namespace
- * @name: of KEPT_NAME bytes
- *
- * Return: false: the namespace cannot be found; errno says why
+ * The name of the file for this network namespace: KEPT_NAME bytes. False with errno: the namespace
+ * cannot be found.
  */
 bool kept_name(char *name);
 
-/* kept_old_name() - likewise, of the previous process; false: the name is too long */
+/* Likewise, of the previous process; false: the name is too long. */
 bool kept_old_name(char *old, const char *name);
 
-/* kept_bytes() - memory per port for @room messages, with or without frames */
+/* Memory per port for @room messages, with or without frames. */
 size_t kept_bytes(uint32_t room, bool frames);
 
 /*
- * kept_create() - create the file; that of an ended process is renamed to kept_old_name()
- * @name: of the file; its directory is created
- * @room: how many messages of each port are kept: 1 to KEPT_MAX
- * @frames: with frames of trunks, which need larger slots
- * @why: error message, of why_len bytes
- *
- * Return: NULL on an error, for example if another process keeps messages there
+ * Creates the file and its directory; the file of an ended process is renamed to kept_old_name().
+ * Keeps 1 to KEPT_MAX messages of each port, with @frames those of trunks, too, which need larger
+ * slots. Returns NULL with @why (of @why_len bytes) on an error, for example if another process
+ * keeps messages there.
  */
 struct kept *kept_create(const char *name, uint32_t room, bool frames, char *why, size_t why_len);
 
 /*
- * kept_add() - add a message, in place of the oldest one of its port if there is no room
- * @ports: @n_ports ports of the recording; their drops are stored, too
- *
- * Return: 0; -EINVAL: a frame, without @frames; another negative errno: there is no memory for the
- * port, whose further messages are ignored
+ * Adds a message, in place of the oldest one of its port if there is no room, and stores the drops
+ * of the ports of the recording. Returns 0; -EINVAL: a frame, without @frames; another negative
+ * errno: there is no memory for the port, whose further messages are ignored.
  */
 int kept_add(struct kept *kept, const struct record_port *ports, unsigned int n_ports,
 	     const struct record_entry *entry);
 
-/* kept_drops() - store the drops of the ports, as kept_add() */
+/* Stores the drops of the ports, as kept_add(). */
 void kept_drops(struct kept *kept, const struct record_port *ports, unsigned int n_ports);
 
-/* kept_close() - close the file; remove: delete it and the old one */
+/* Closes the file; @remove: deletes it and the old one. */
 void kept_close(struct kept *kept, bool remove);
 
 /*
@@ -73,17 +66,14 @@ struct kept_copy {
 };
 
 /*
- * kept_read() - copy the file
- *
- * Return: 0, or a negative errno and @why: -ENOENT: there is no file. kept_free() frees the copy.
+ * Copies the file. Returns 0, or a negative errno with @why: -ENOENT: there is no file. kept_free()
+ * frees the copy.
  */
 int kept_read(const char *name, struct kept_copy *copy, char *why, size_t why_len);
 
 /*
- * kept_join() - append the messages of another copy
- * @copy: gets the messages of @later; drops of common ports are added
- *
- * Return: 0, or -ENOMEM without a change
+ * Moves the messages of @later behind those of @copy; drops of common ports are added. Returns 0,
+ * or -ENOMEM without a change.
  */
 int kept_join(struct kept_copy *copy, struct kept_copy *later);
 

@@ -229,7 +229,7 @@ static bool run(struct client_monitor *monitor, const sigset_t *waits)
 
 	while (loaded && !interrupted && !sink_is_full()) {
 		wait_for(fds, COUNT(fds), waits);
-		/* First: afterwards all notifications about messages up to this time were read. */
+		/* Before take_notifications(), which reads all about messages up to this time. */
 		before = now(CLOCK_MONOTONIC) - WAIT_NS;
 		loaded = take_notifications(monitor);
 		take_messages();

@@ -9,8 +9,8 @@
 
 /*
  * live_record() - record until the count is reached, or SIGINT or SIGTERM arrives
- * @wanted: what, and to which file; without one, or with @wanted->text, messages are printed. With
- *	    @wanted->keep they are kept in memory instead
+ * @wanted: the messages and the file; without a file, or with @wanted->text, messages are printed.
+ *	    With @wanted->keep they are kept in memory instead
  *
  * Errors end the process with a message.
  */
@@ -18,7 +18,7 @@ void live_record(const struct record_options *wanted);
 
 /*
  * live_monitor() - record to a file, and report notifications, until SIGINT or SIGTERM arrives
- * @wanted: what to record, and the file
+ * @wanted: the messages and the file
  * @tell: called for each notification, in order, after the messages before it were written; frees
  *	  it. Its member "packet" is the number of its message; a failure without one has
  *	  "after_packet", the last message of the connection

@@ -13,21 +13,20 @@ struct output {
 };
 
 /*
- * output_create() - create the file; errors end the process with a message, and leave no new file
- * @name: of the file; it is kept
- * @again: an older file with this name is replaced, a device or FIFO written to; otherwise it is an
- *	   error
+ * Creates the file, whose name is kept; errors end the process with a message, and leave no new
+ * file. @again: an older file with this name is replaced, a device or FIFO written to; otherwise it
+ * is an error.
  */
 void output_create(struct output *to, const char *name, bool again);
 
-/* output_write() - as capture_write(); afterwards output_fail() may tell the error */
+/* As capture_write(); afterwards output_fail() may report the error. */
 int output_write(struct output *to, const struct record_port *ports, unsigned int n_ports,
 		 const struct record_entry *entry);
 
-/* output_close() - as capture_close(); closes the file, too. Nothing if there is no file */
+/* As capture_close(); closes the file, too. Does nothing without a file. */
 int output_close(struct output *to, const struct record_port *ports, unsigned int n_ports);
 
-/* output_fail() - end the process: the file cannot be written, for this negative errno */
+/* Ends the process: the file cannot be written, because of this negative errno. */
 void output_fail(const struct output *to, int error) __attribute__((noreturn));
 
 #endif /* CAPTURE_RECORDER_OUTPUT_H */

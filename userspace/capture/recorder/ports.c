@@ -149,7 +149,7 @@ static uint16_t find_pkey(const struct record_port *port, uint16_t value)
 	return value;
 }
 
-/* The P_Key of the port for a partition: the module does not tell whether it is a full member. */
+/* The P_Key of the port for a partition: the module does not report whether it is a full member. */
 static uint16_t member_pkey(const struct record_port *port, uint16_t value, uint64_t time)
 {
 	uint16_t partition = value & 0x7fff;
@@ -174,7 +174,7 @@ static void map_ip(uint8_t *gid, const uint8_t *ip)
 
 /*
  * The network header of a received message, which has the place of the GRH: an IPv4 header is in
- * the last 20 bytes. If the driver does not tell its type, it is found by its contents.
+ * the last 20 bytes. If the driver does not report its type, it is found by its contents.
  */
 static unsigned int network_type(const struct wire_message *message)
 {

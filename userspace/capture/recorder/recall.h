@@ -9,7 +9,7 @@
 bool recall_possible(void);
 
 /*
- * recall_write() - write the kept messages to a new capture, and say how many there are
+ * recall_write() - write the kept messages to a new capture, and print their number
  * @name: of the file, which must not exist
  *
  * Errors end the process with a message, and leave no file.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Where recorded messages go: to a file, into the file of kept messages, or to the terminal. */
+/* Passes recorded messages to a file, to the file of kept messages, or to the terminal. */
 #include "capture/recorder/sink.h"
 
 #include <errno.h>
@@ -20,9 +20,9 @@ static struct output output;
 static struct kept *kept;
 
 static unsigned long recorded, untied;
-static bool unread;			/* the reader of what is printed is gone */
+static bool unread;			/* the reader of the output is gone */
 
-static time_t noted;			/* when drops were noted last, and of how many messages */
+static time_t noted;			/* time of the last note of drops, and @recorded then */
 static unsigned long noted_of;
 
 /* Whether only messages of some ids are wanted. */

@@ -40,7 +40,7 @@ static int silent(enum libbpf_print_level level, const char *format, va_list arg
 	return 0;
 }
 
-/* The kernel takes a power of two, and whole pages. */
+/* The kernel requires a power of two, and whole pages. */
 static uint32_t room(unsigned int kilobytes)
 {
 	uint32_t bytes = sysconf(_SC_PAGESIZE);
@@ -56,7 +56,7 @@ void source_open(bool trunks, unsigned int kilobytes,
 	int ret;
 
 	taker = take_message;
-	/* With RDMA_CM_ALT_DEBUG, libbpf says what it does. */
+	/* With RDMA_CM_ALT_DEBUG, libbpf prints its debug messages. */
 	if (!getenv("RDMA_CM_ALT_DEBUG"))
 		libbpf_set_print(silent);
 	program = wire__open();

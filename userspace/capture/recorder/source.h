@@ -8,10 +8,9 @@
 #include "capture/recorder/wire.h"
 
 /*
- * source_open() - load and attach the program; errors end the process with a message
- * @trunks: also frames of trunks
- * @kilobytes: size of the buffer for unread messages; 0: SOURCE_KILOBYTES
- * @take: called by source_read()
+ * Loads and attaches the program; errors end the process with a message. @trunks: also frames of
+ * trunks. @kilobytes: size of the buffer for unread messages; 0: SOURCE_KILOBYTES. @take is called
+ * by source_read().
  */
 void source_open(bool trunks, unsigned int kilobytes,
 		 void (*take)(const struct wire_message *message));
@@ -19,16 +18,16 @@ void source_open(bool trunks, unsigned int kilobytes,
 /* Default size of the buffer, and the largest one. */
 enum { SOURCE_KILOBYTES = 1024, SOURCE_KILOBYTES_MAX = 1 << 20 };
 
-/* source_fd() - a descriptor that can be read when there are messages */
+/* A descriptor that can be read when there are messages. */
 int source_fd(void);
 
-/* source_read() - read all pending messages */
+/* Reads all pending messages. */
 void source_read(void);
 
-/* source_drops() - set the drops of all ports, as counted since source_open() */
+/* Sets the drops of all ports, as counted since source_open(). */
 void source_drops(void);
 
-/* source_close() - detach the program */
+/* Detaches the program. */
 void source_close(void);
 
 #endif /* CAPTURE_RECORDER_SOURCE_H */

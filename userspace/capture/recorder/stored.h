@@ -6,14 +6,12 @@
 #include "capture/format/entry.h"
 
 /*
- * stored_new() - store a message
- * @entry: its len and n_ties are within their arrays
- *
- * Return: for free(); NULL: there is no memory. Members before its bytes can be used directly.
+ * Stores a message, whose len and n_ties are within their arrays. Returns NULL without memory;
+ * otherwise members before its bytes can be used directly, and free() frees it.
  */
 struct record_entry *stored_new(const struct record_entry *entry);
 
-/* stored_get() - a stored message as it was; bytes beyond its length are zero */
+/* A stored message as it was; bytes beyond its length are zero. */
 void stored_get(const struct record_entry *stored, struct record_entry *entry);
 
 #endif /* CAPTURE_RECORDER_STORED_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Copies CM messages and frames of trunks into a ring buffer. Runs at tracepoints of ib_mad and of
- * the module. The structs of the kernel have only the members that are read; where these are in the
- * running kernel is found by its BTF when the program is loaded.
+ * the module. The structs of the kernel have only the members that are read; the offsets of these
+ * in the running kernel come from its BTF when the program is loaded.
  */
 #include "wire.h"
 
@@ -137,7 +137,7 @@ static void count_drop(const struct wire_port *port)
 	}
 }
 
-/* Returns a message with room for so many bytes, and zeroed members; NULL: there is no room. */
+/* Returns a message with room for @most bytes, and zeroed members; NULL: there is no room. */
 static __always_inline struct wire_message *begin(const struct wire_port *port, __u8 kind, __u8 way,
 						  __u64 most)
 {
@@ -175,7 +175,7 @@ static int is_cm(const void *mad)
 
 /*
  * ib_cm sends some messages without a cm_id, and after Linux 6.12 more: then the context is NULL,
- * or a number that says how they are repeated.
+ * or a number that determines how they are repeated.
  */
 static void get_destination(struct wire_message *message, const struct cm_id_private *cm_id)
 {
@@ -262,7 +262,7 @@ int receive_mad(struct bpf_raw_tracepoint_args *ctx)
 	message->path_bits = BPF_CORE_READ(wc, dlid_path_bits);
 	flags = BPF_CORE_READ(wc, wc_flags);
 	message->grh_valid = flags & WC_GRH;
-	/* Drivers leave out what their hardware does not report. */
+	/* Drivers do not set members that their hardware does not report. */
 	message->gid_type = flags & WC_NETWORK_TYPE ? BPF_CORE_READ(wc, network_hdr_type) :
 						      WIRE_GID_TYPE_UNKNOWN;
 	if (flags & WC_SMAC)
