@@ -27,6 +27,7 @@ struct rca_services;
 struct rca_tp_request;
 struct rca_trunk;
 struct rca_trunk_link;
+struct rca_trunk_record;
 struct sa_service_rec;
 struct sk_buff;
 union rca_addr;
@@ -70,11 +71,14 @@ void rca_wire_put_hdr(u8 *hdr, const union rca_addr *src, const union rca_addr *
 /* Ports */
 struct rca_bucket *rca_bind_bucket(const struct rca_bind *bind);
 
-/* Links of trunks */
-void rca_trunk_close_frame(struct rca_trunk *trunk);
+/* Trunks */
+void rca_conn_fill(struct rca_trunk *trunk);
+int rca_conn_record(struct rca_trunk *trunk, const struct rca_trunk_record *record);
+void rca_conn_lost(struct rca_trunk *trunk);
 int rca_link_create_cqs(struct rca_trunk_link *link, unsigned int sends, unsigned int receives);
 void rca_link_stop_cqs(struct rca_trunk_link *link);
 void rca_link_destroy_cqs(struct rca_trunk_link *link);
+unsigned long rca_watch_idle_for(const struct rca_trunk *trunk);
 
 /* What an administrator is told */
 void rca_id_report_event_locked(struct rca_id *id, u32 type, int status);

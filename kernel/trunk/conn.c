@@ -13,14 +13,12 @@
  */
 #include "trunk/trunk.h"
 
-#include <linux/bitops.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
 #include <rdma/ib_cache.h>
-#include <rdma/ib_cm.h>
 #include <rdma/ib_sa.h>
 
 #include "lib/compat.h"
@@ -32,23 +30,6 @@
  * MiB of private data.
  */
 #define MOST_ANSWERS	16384
-
-static const struct rca_tp_upcalls *callbacks;
-
-/* Set the callbacks of the transport, before any other use. Returns the former ones. */
-const struct rca_tp_upcalls *rca_conn_init(const struct rca_tp_upcalls *upcalls)
-{
-	const struct rca_tp_upcalls *former = callbacks;
-
-	callbacks = upcalls;
-	return former;
-}
-
-/* Called without rca_trunk.lock. */
-void rca_conn_call_back(struct rca_trunk_conn *conn, const struct rca_tp_event *event)
-{
-	callbacks->event(conn->owner, conn, event);
-}
 
 /*
  * Allocate a connection, with a reference for its owner, and the next number of this host if
@@ -86,7 +67,7 @@ int rca_conn_add(struct rca_trunk_conn *conn, gfp_t gfp)
 }
 
 /* The caller holds a reference on the trunk of its own, so the put below is not the last one. */
-static void rca_conn_put_locked(struct rca_trunk_conn *conn)
+void rca_conn_put_locked(struct rca_trunk_conn *conn)
 {
 	struct rca_trunk *trunk = conn->trunk;
 
@@ -228,7 +209,7 @@ void rca_conn_remove(struct rca_trunk_conn *conn)
 }
 
 /* Run the work of the timers at @when, in jiffies since boot, or earlier. */
-static void rca_conn_wake_at(struct rca_trunk *trunk, u64 when)
+void rca_conn_wake_at(struct rca_trunk *trunk, u64 when)
 {
 	u64 now = get_jiffies_64();
 
@@ -249,6 +230,7 @@ void rca_conn_set_timer(struct rca_trunk_conn *conn, u32 ms)
 	timerqueue_add(&conn->trunk->timers, &conn->timer);
 	rca_conn_wake_at(conn->trunk, conn->timer.expires);
 }
+
 
 void rca_conn_stop_timer(struct rca_trunk_conn *conn)
 {
@@ -432,304 +414,4 @@ int rca_conn_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask)
 		ret = rts_attr(conn, attr, mask);
 	spin_unlock(&conn->trunk->lock);
 	return ret;
-}
-
-/*
- * Sending the records of connections.
- *
- * A connection with unsent records is in a list of its trunk until a frame has room for them. It
- * holds the contents of its records, so waiting needs no allocation, and a callback can always
- * answer.
- *
- * Locking: rca_trunk.lock; process context.
- */
-
-/* Records that have private data. */
-#define WITH_DATA	(BIT(RCA_RECORD_REQ) | BIT(RCA_RECORD_REP) | BIT(RCA_RECORD_REJ))
-
-static void make_record(const struct rca_trunk_conn *conn, u8 type,
-			struct rca_trunk_record *record)
-{
-	*record = (struct rca_trunk_record) { .type = type, .conn = conn->number };
-	if (BIT(type) & WITH_DATA) {
-		record->private_data = conn->data;
-		record->private_len = conn->data_len;
-	}
-	switch (type) {
-	case RCA_RECORD_REQ:
-		record->service_id = conn->service_id;
-		record->qp_type = conn->qp_type;
-		record->qp = conn->qp;
-		record->path = conn->path;
-		break;
-	case RCA_RECORD_REP:
-		record->qp = conn->qp;
-		record->ack_delay = conn->trunk->dev->ibdev->attrs.local_ca_ack_delay;
-		break;
-	case RCA_RECORD_REJ:
-		record->reason = conn->reason;
-		break;
-	case RCA_RECORD_DREQ:
-		record->remote_qpn = conn->peer_qpn;
-		break;
-	case RCA_RECORD_HELD:
-		record->delay_ms = RCA_CONN_HELD_MS;
-		break;
-	}
-}
-
-static void drop_data(struct rca_trunk_conn *conn)
-{
-	kfree(conn->data);
-	conn->data = NULL;
-	conn->data_len = 0;
-}
-
-/* Put the records of a connection into frames. Returns false if a record found no room. */
-static bool fill_from(struct rca_trunk_conn *conn)
-{
-	struct rca_trunk_record record;
-	u8 type;
-	int ret;
-
-	while (conn->to_send) {
-		/* The order of the types puts an RTU before a DREQ. */
-		type = __ffs(conn->to_send);
-		make_record(conn, type, &record);
-		ret = rca_trunk_add(conn->trunk, &record);
-		if (ret == -EAGAIN)
-			return false;
-		WARN_ON_ONCE(ret);	/* its fields have been checked */
-		conn->to_send &= ~BIT(type);
-		if (BIT(type) & WITH_DATA)
-			drop_data(conn);
-	}
-	return true;
-}
-
-/* &rca_trunk_upcalls.fill. The caller holds a reference on @trunk. */
-void rca_conn_fill(struct rca_trunk *trunk)
-{
-	struct rca_trunk_conn *conn;
-
-	lockdep_assert_held(&trunk->lock);
-	while (!list_empty(&trunk->waiting)) {
-		conn = list_first_entry(&trunk->waiting, struct rca_trunk_conn, waiting);
-		if (!fill_from(conn))
-			return;
-		list_del_init(&conn->waiting);
-		rca_conn_put_locked(conn);	/* got in rca_conn_send() */
-	}
-}
-
-/*
- * Send a record, made of members of @conn, as soon as a frame has room. The caller holds a
- * reference on the trunk.
- */
-void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type)
-{
-	struct rca_trunk *trunk = conn->trunk;
-
-	lockdep_assert_held(&trunk->lock);
-	if (!rca_conn_has_session(conn))
-		return;
-	conn->to_send |= BIT(type);
-	if (list_empty(&conn->waiting)) {
-		conn->ref++;	/* put in rca_conn_fill() */
-		list_add_tail(&conn->waiting, &trunk->waiting);
-	}
-	rca_trunk_push(trunk);
-}
-
-/*
- * Give up an unanswered REQ. If the peer does not have it yet, drop it. The caller holds a
- * reference on the trunk.
- */
-void rca_conn_give_up(struct rca_trunk_conn *conn)
-{
-	lockdep_assert_held(&conn->trunk->lock);
-	conn->state = RCA_CONN_CLOSED;
-	if (conn->to_send & BIT(RCA_RECORD_REQ)) {
-		rca_conn_withdraw(conn);
-		return;
-	}
-	conn->reason = IB_CM_REJ_TIMEOUT;
-	rca_conn_send(conn, RCA_RECORD_REJ);
-}
-
-/*
- * Ends of connections without a message from the peer: expired timers, and the loss of the session.
- *
- * Locking: rca_trunk.lock, which is not held while an owner is called back.
- */
-
-/* Fill in the event that reports an expired timer, and set the next state. */
-static void set_timeout(struct rca_trunk_conn *conn, struct rca_tp_event *event)
-{
-	switch (conn->state) {
-	case RCA_CONN_REP_SENT:
-		event->input = RCA_IN_REP_TIMEOUT;
-		event->status = -ETIMEDOUT;
-		break;
-	case RCA_CONN_TIMEWAIT:
-		conn->state = RCA_CONN_CLOSED;
-		event->input = RCA_IN_TIMEWAIT_EXIT;
-		break;
-	case RCA_CONN_DREQ_SENT:
-		rca_conn_enter_timewait(conn);
-		event->input = RCA_IN_DREQ_TIMEOUT;
-		event->status = -ETIMEDOUT;
-		break;
-	default:
-		rca_conn_give_up(conn);
-		event->input = RCA_IN_REQ_TIMEOUT;
-		event->status = -ETIMEDOUT;
-		break;
-	}
-}
-
-/* Fill in the event that reports the loss of the session: the peer lacks the connection now. */
-static void set_loss(struct rca_trunk_conn *conn, struct rca_tp_event *event)
-{
-	rca_conn_withdraw(conn);
-	if (conn->state == RCA_CONN_UP || conn->state == RCA_CONN_DREQ_SENT) {
-		rca_conn_enter_timewait(conn);
-		event->input = RCA_IN_DREQ_TIMEOUT;
-		/* The DREQ that ended the session may have overtaken that of the connection. */
-		event->status = conn->trunk->peer_ended ? 0 : -ETIMEDOUT;
-	} else {
-		/* The owner repeats a REQ that fails so, over ib_cm or another trunk. */
-		rca_conn_stop_timer(conn);
-		conn->state = RCA_CONN_CLOSED;
-		event->input = RCA_IN_REJ;
-		event->status = IB_CM_REJ_STALE_CONN;
-	}
-}
-
-/* Report an event to the owner. Releases and retakes the lock of the trunk. */
-static void tell(struct rca_trunk_conn *conn, const struct rca_tp_event *event)
-{
-	struct rca_trunk *trunk = conn->trunk;
-
-	spin_unlock(&trunk->lock);
-	rca_conn_call_back(conn, event);
-	spin_lock(&trunk->lock);
-	rca_conn_callback_done(conn);
-}
-
-/*
- * Handle the first timer; returns false unless it has expired. @next: its time, or 0 without
- * timers.
- */
-static bool end_first(struct rca_trunk *trunk, u64 *next)
-{
-	struct rca_tp_event event = {};
-	struct rca_trunk_conn *conn;
-	struct timerqueue_node *node;
-
-	lockdep_assert_held(&trunk->lock);
-	node = timerqueue_getnext(&trunk->timers);
-	*next = node ? node->expires : 0;
-	if (!node || time_after64(*next, get_jiffies_64()))
-		return false;
-	conn = container_of(node, struct rca_trunk_conn, timer);
-	rca_conn_stop_timer(conn);
-	conn->callbacks++;
-	if (!rca_conn_has_session(conn) && conn->state != RCA_CONN_TIMEWAIT)
-		set_loss(conn, &event);
-	else
-		set_timeout(conn, &event);
-	tell(conn, &event);
-	return true;
-}
-
-/* Work of &rca_trunk.timer. */
-void rca_conn_timer_work(struct work_struct *work)
-{
-	struct rca_trunk *trunk = container_of(to_delayed_work(work), struct rca_trunk, timer);
-	u64 next;
-
-	spin_lock(&trunk->lock);
-	trunk->timer_at = 0;
-	while (end_first(trunk, &next))
-		;
-	if (next)
-		rca_conn_wake_at(trunk, next);
-	spin_unlock(&trunk->lock);
-	rca_trunk_put(trunk);	/* got in rca_conn_wake_at() */
-}
-
-/* Drop the unsent records of all connections. */
-static void drop_waiting(struct rca_trunk *trunk)
-{
-	struct rca_trunk_conn *conn;
-
-	lockdep_assert_held(&trunk->lock);
-	while (!list_empty(&trunk->waiting)) {
-		conn = list_first_entry(&trunk->waiting, struct rca_trunk_conn, waiting);
-		list_del_init(&conn->waiting);
-		rca_conn_withdraw(conn);
-		rca_conn_put_locked(conn);	/* got in rca_conn_send() */
-	}
-}
-
-/* Report the loss of the session to the owner. Releases and retakes the lock of the trunk. */
-static void lose(struct rca_trunk_conn *conn)
-{
-	struct rca_tp_event event = {};
-
-	conn->callbacks++;
-	set_loss(conn, &event);
-	tell(conn, &event);
-}
-
-static bool is_request(const struct rca_trunk_conn *conn)
-{
-	return !conn->is_answer && conn->to_send & BIT(RCA_RECORD_REQ);
-}
-
-/*
- * &rca_trunk_upcalls.not_linked: end the REQs that wait for a link, so their owners repeat them
- * over ib_cm or another trunk. The caller is the work of @trunk, with a reference; no other code
- * reads the list while there is no link.
- */
-void rca_conn_not_linked(struct rca_trunk *trunk)
-{
-	struct rca_trunk_conn *conn;
-	LIST_HEAD(kept);
-
-	spin_lock(&trunk->lock);
-	while (!list_empty(&trunk->waiting)) {
-		conn = list_first_entry(&trunk->waiting, struct rca_trunk_conn, waiting);
-		/* Set the others aside, to visit each once however many REQs follow. */
-		if (is_request(conn))
-			lose(conn);
-		else
-			list_move_tail(&conn->waiting, &kept);
-	}
-	list_splice(&kept, &trunk->waiting);
-	spin_unlock(&trunk->lock);
-}
-
-static bool is_lost(const struct rca_trunk_conn *conn)
-{
-	return conn->state != RCA_CONN_NEW && conn->state < RCA_CONN_TIMEWAIT;
-}
-
-/* &rca_trunk_upcalls.lost. The trunk has no session now; the caller holds a reference on it. */
-void rca_conn_lost(struct rca_trunk *trunk)
-{
-	struct rca_trunk_conn *conn;
-	unsigned long number = 0;
-
-	spin_lock(&trunk->lock);
-	drop_waiting(trunk);
-	while ((conn = xa_find(&trunk->conns, &number, ULONG_MAX, XA_PRESENT))) {
-		number++;
-		rca_conn_forget(conn);
-		/* A connection still being set up fails when it sends its REQ. */
-		if (is_lost(conn))
-			lose(conn);
-	}
-	spin_unlock(&trunk->lock);
 }

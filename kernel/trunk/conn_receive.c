@@ -1,23 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Handling of the records that a peer sends about connections, one at a time for each trunk.
+ * What a peer sends, one frame and one record at a time for each trunk, and how its session and its
+ * connections end.
  *
  * A peer may send anything. A record that does not fit the state of its connection is ignored if it
  * may have crossed an operation of this host; otherwise it ends the session.
  *
- * Locking: rca_trunk.lock, which is not held while an owner is called back.
+ * Locking: rca_trunk.lock, which is not held while an owner is called.
  */
 #include "trunk/trunk.h"
 
+#include <linux/bitops.h>
 #include <linux/errno.h>
+#include <linux/jiffies.h>
+#include <linux/list.h>
 #include <linux/string.h>
 #include <rdma/ib_cm.h>
 
+#include "lib/testing.h"
 #include "lib/timing.h"
+#include "lib/trace.h"
 #include "transport/transport.h"
 
 static const struct rca_tp_upcalls *callbacks;
-static const struct rca_tp_ops *trunk_transport;
+
+/* Set the callbacks of the transport, before any other use. Returns the former ones. */
+const struct rca_tp_upcalls *rca_conn_init(const struct rca_tp_upcalls *upcalls)
+{
+	const struct rca_tp_upcalls *former = callbacks;
+
+	callbacks = upcalls;
+	return former;
+}
+
+/* Called without rca_trunk.lock. */
+static void call_back(struct rca_trunk_conn *conn, const struct rca_tp_event *event)
+{
+	callbacks->event(conn->owner, conn, event);
+}
 
 /* Private data, padded with zeros to the length of the field in ib_cm's message. */
 struct private_data {
@@ -90,7 +110,7 @@ static void handle_rep(struct rca_trunk_conn *conn, const struct rca_trunk_recor
 	set_qp(&event.conn, &record->qp);
 	event.conn.retry_count = 0;
 	set_private_data(&event.conn, &buf, IB_CM_REP_PRIVATE_DATA_SIZE, record);
-	rca_conn_call_back(conn, &event);
+	call_back(conn, &event);
 }
 
 static void handle_rtu(struct rca_trunk_conn *conn)
@@ -107,7 +127,7 @@ static void handle_rtu(struct rca_trunk_conn *conn)
 	}
 	spin_unlock(&trunk->lock);
 	if (expected)
-		rca_conn_call_back(conn, &event);
+		call_back(conn, &event);
 }
 
 static void handle_rej(struct rca_trunk_conn *conn, const struct rca_trunk_record *record)
@@ -138,7 +158,7 @@ static void handle_rej(struct rca_trunk_conn *conn, const struct rca_trunk_recor
 	if (!expected)
 		return;
 	set_private_data(&event.conn, &buf, IB_CM_REJ_PRIVATE_DATA_SIZE, record);
-	rca_conn_call_back(conn, &event);
+	call_back(conn, &event);
 }
 
 static bool has_peer(const struct rca_trunk_conn *conn)
@@ -164,7 +184,7 @@ static int handle_dreq(struct rca_trunk_conn *conn, const struct rca_trunk_recor
 		rca_conn_send(conn, RCA_RECORD_DREP);
 	spin_unlock(&trunk->lock);
 	if (expected)
-		rca_conn_call_back(conn, &event);
+		call_back(conn, &event);
 	return 0;
 }
 
@@ -180,7 +200,7 @@ static void handle_drep(struct rca_trunk_conn *conn)
 		rca_conn_enter_timewait(conn);
 	spin_unlock(&trunk->lock);
 	if (expected)
-		rca_conn_call_back(conn, &event);
+		call_back(conn, &event);
 }
 
 static void handle_held(struct rca_trunk_conn *conn, const struct rca_trunk_record *record)
@@ -195,7 +215,7 @@ static void handle_held(struct rca_trunk_conn *conn, const struct rca_trunk_reco
 		rca_conn_stop_timer(conn);
 	spin_unlock(&trunk->lock);
 	if (expected)
-		rca_conn_call_back(conn, &event);
+		call_back(conn, &event);
 }
 
 /*
@@ -246,7 +266,7 @@ static int route_req(struct rca_trunk_conn *conn, const struct rca_trunk_record 
 {
 	struct rca_trunk *trunk = conn->trunk;
 	struct rca_tp_request req = {
-		.tp = trunk_transport,
+		.tp = &rca_tp_trunk,
 		.ca_guid = trunk->ca_guid,
 		.conn.qp_type = record->qp_type,
 		.service_id = record->service_id,
@@ -345,6 +365,7 @@ static int handle_known(struct rca_trunk_conn *conn, const struct rca_trunk_reco
 }
 
 /* &rca_trunk_upcalls.record. The caller holds a reference on @trunk. Does not sleep. */
+RCA_VISIBLE_IF_KUNIT
 int rca_conn_record(struct rca_trunk *trunk, const struct rca_trunk_record *record)
 {
 	struct rca_trunk_conn *conn;
@@ -371,9 +392,378 @@ int rca_conn_record(struct rca_trunk *trunk, const struct rca_trunk_record *reco
 	return ret;
 }
 
-/* Called before any other use. */
-void rca_conn_receive_init(const struct rca_tp_upcalls *upcalls, const struct rca_tp_ops *transport)
+/*
+ * The frames of the peer. They are handled in the work of the link (link_qp.c), one at a time.
+ *
+ * Any error ends the link: the work of its trunk destroys the QP, see open.c. The completions of a
+ * drained QP are errors, too. Frames that were received before are handled until the QP is drained:
+ * the peer knows that this host has them in memory, and opens no other link for them.
+ *
+ * Locking: rca_trunk.lock for the session.
+ */
+
+/* Returns 0, or an errno if the record is refused. */
+static int handle_record(struct rca_trunk *trunk, const struct rca_trunk_record *record)
 {
-	callbacks = upcalls;
-	trunk_transport = transport;
+	if (record->type != RCA_RECORD_PING)
+		return rca_conn_record(trunk, record);
+	spin_lock(&trunk->lock);
+	rca_session_ask_ack(&trunk->session);
+	spin_unlock(&trunk->lock);
+	return 0;
+}
+
+/* Returns 0, or an errno if a record is malformed or refused. */
+static int handle_records(struct rca_trunk_link *link, const u8 *data, u16 len, u8 count)
+{
+	struct rca_trunk_record record;
+	int used, ret;
+
+	while (count--) {
+		used = rca_record_unpack(data, len, &record);
+		if (used < 0)
+			return used;
+		ret = handle_record(link->trunk, &record);
+		if (ret)
+			return ret;
+		data += used;
+		len -= used;
+	}
+	return len ? -EPROTO : 0;
+}
+
+/* Returns the verdict about a frame. The first one from the peer proves that the QP works. */
+static enum rca_session_verdict take_frame(struct rca_trunk_link *link,
+					   const struct rca_frame_hdr *hdr)
+{
+	struct rca_trunk *trunk = link->trunk;
+	enum rca_session_verdict verdict;
+
+	spin_lock(&trunk->lock);
+	verdict = rca_session_receive(&trunk->session, hdr);
+	if (verdict == RCA_FRAME_FOREIGN)
+		goto out_unlock;
+	if (verdict != RCA_FRAME_BROKEN && !trunk->up && !link->closed) {
+		WRITE_ONCE(trunk->up, true);	/* pairs with rca_link_handler() */
+		rca_link_tell(link, RCA_LINK_UP);
+	}
+	link->used_at = jiffies;
+	trunk->heard_at = jiffies;
+	trunk->probes = 0;
+out_unlock:
+	spin_unlock(&trunk->lock);
+	return verdict;
+}
+
+/*
+ * Returns 0; -EBADMSG: the frame is not from the peer; another errno: it contradicts the session.
+ * An RC QP accepts packets from any sender that knows its number, but only the peer knows the
+ * cookie.
+ */
+static int receive(struct rca_trunk_link *link, const u8 *data, u32 len)
+{
+	struct rca_frame_hdr hdr;
+
+	if (rca_frame_hdr_unpack(data, len, &hdr))
+		return -EBADMSG;
+	switch (take_frame(link, &hdr)) {
+	case RCA_FRAME_TAKE:
+		return handle_records(link, data + RCA_FRAME_HDR_LEN,
+				      hdr.len - RCA_FRAME_HDR_LEN, hdr.records);
+	case RCA_FRAME_SKIP:
+		return 0;
+	case RCA_FRAME_FOREIGN:
+		return -EBADMSG;
+	default:
+		return -EPROTO;
+	}
+}
+
+/* Post the buffer of a handled frame again. Returns 0 or a negative errno. */
+static int post_again(struct rca_trunk_link *link, struct rca_link_buf *buf)
+{
+	struct rca_trunk *trunk = link->trunk;
+	int ret = 0;
+
+	spin_lock(&trunk->lock);
+	if (!link->closed)
+		ret = rca_link_post_receive(link, buf);
+	if (!link->closed && !ret)
+		rca_session_posted(&trunk->session, 1);
+	spin_unlock(&trunk->lock);
+	return ret;
+}
+
+/* Completion handler of a receive. */
+void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct rca_link_buf *buf = container_of(wc->wr_cqe, struct rca_link_buf, cqe);
+	struct rca_trunk_link *link = buf->link;
+	int ret;
+
+	if (wc->status != IB_WC_SUCCESS) {
+		rca_trunk_because(link->trunk, "the QP has failed");
+		rca_link_tell(link, RCA_LINK_END);
+		return;
+	}
+	ib_dma_sync_single_for_cpu(link->trunk->dev->ibdev, buf->dma, RCA_FRAME_MAX,
+				   DMA_FROM_DEVICE);
+	if (trace_rca_frame_enabled())
+		rca_trunk_trace_frame(link, false, buf->data, wc->byte_len);
+	ret = receive(link, buf->data, wc->byte_len);
+	if (ret == -EBADMSG) {
+		rca_trunk_because(link->trunk, "a frame was not the peer's");
+		rca_link_tell(link, RCA_LINK_END);
+	} else if (ret) {
+		rca_trunk_because(link->trunk, "a frame was malformed");
+		rca_link_tell(link, RCA_LINK_LOST);	/* another link cannot mend that */
+	} else if (post_again(link, buf)) {
+		rca_trunk_because(link->trunk, "a buffer could not be posted");
+		rca_link_tell(link, RCA_LINK_END);
+	}
+}
+
+/*
+ * Ends of connections without a message from the peer: expired timers, and the loss of the session.
+ *
+ * Locking: rca_trunk.lock, which is not held while an owner is called.
+ */
+
+/* Fill in the event that reports an expired timer, and set the next state. */
+static void set_timeout(struct rca_trunk_conn *conn, struct rca_tp_event *event)
+{
+	switch (conn->state) {
+	case RCA_CONN_REP_SENT:
+		event->input = RCA_IN_REP_TIMEOUT;
+		event->status = -ETIMEDOUT;
+		break;
+	case RCA_CONN_TIMEWAIT:
+		conn->state = RCA_CONN_CLOSED;
+		event->input = RCA_IN_TIMEWAIT_EXIT;
+		break;
+	case RCA_CONN_DREQ_SENT:
+		rca_conn_enter_timewait(conn);
+		event->input = RCA_IN_DREQ_TIMEOUT;
+		event->status = -ETIMEDOUT;
+		break;
+	default:
+		rca_conn_give_up(conn);
+		event->input = RCA_IN_REQ_TIMEOUT;
+		event->status = -ETIMEDOUT;
+		break;
+	}
+}
+
+/* Fill in the event that reports the loss of the session: the peer lacks the connection now. */
+static void set_loss(struct rca_trunk_conn *conn, struct rca_tp_event *event)
+{
+	rca_conn_withdraw(conn);
+	if (conn->state == RCA_CONN_UP || conn->state == RCA_CONN_DREQ_SENT) {
+		rca_conn_enter_timewait(conn);
+		event->input = RCA_IN_DREQ_TIMEOUT;
+		/* The DREQ that ended the session may have overtaken that of the connection. */
+		event->status = conn->trunk->peer_ended ? 0 : -ETIMEDOUT;
+	} else {
+		/* The owner repeats a REQ that fails so, over ib_cm or another trunk. */
+		rca_conn_stop_timer(conn);
+		conn->state = RCA_CONN_CLOSED;
+		event->input = RCA_IN_REJ;
+		event->status = IB_CM_REJ_STALE_CONN;
+	}
+}
+
+/* Report an event to the owner. Releases and retakes the lock of the trunk. */
+static void tell(struct rca_trunk_conn *conn, const struct rca_tp_event *event)
+{
+	struct rca_trunk *trunk = conn->trunk;
+
+	spin_unlock(&trunk->lock);
+	call_back(conn, event);
+	spin_lock(&trunk->lock);
+	rca_conn_callback_done(conn);
+}
+
+/*
+ * Handle the first timer; returns false unless it has expired. @next: its time, or 0 without
+ * timers.
+ */
+static bool end_first(struct rca_trunk *trunk, u64 *next)
+{
+	struct rca_tp_event event = {};
+	struct rca_trunk_conn *conn;
+	struct timerqueue_node *node;
+
+	lockdep_assert_held(&trunk->lock);
+	node = timerqueue_getnext(&trunk->timers);
+	*next = node ? node->expires : 0;
+	if (!node || time_after64(*next, get_jiffies_64()))
+		return false;
+	conn = container_of(node, struct rca_trunk_conn, timer);
+	rca_conn_stop_timer(conn);
+	conn->callbacks++;
+	if (!rca_conn_has_session(conn) && conn->state != RCA_CONN_TIMEWAIT)
+		set_loss(conn, &event);
+	else
+		set_timeout(conn, &event);
+	tell(conn, &event);
+	return true;
+}
+
+/* Work of &rca_trunk.timer. */
+void rca_conn_timer_work(struct work_struct *work)
+{
+	struct rca_trunk *trunk = container_of(to_delayed_work(work), struct rca_trunk, timer);
+	u64 next;
+
+	spin_lock(&trunk->lock);
+	trunk->timer_at = 0;
+	while (end_first(trunk, &next))
+		;
+	if (next)
+		rca_conn_wake_at(trunk, next);
+	spin_unlock(&trunk->lock);
+	rca_trunk_put(trunk);	/* got in rca_conn_wake_at() */
+}
+
+/* Drop the unsent records of all connections. */
+static void drop_waiting(struct rca_trunk *trunk)
+{
+	struct rca_trunk_conn *conn;
+
+	lockdep_assert_held(&trunk->lock);
+	while (!list_empty(&trunk->waiting)) {
+		conn = list_first_entry(&trunk->waiting, struct rca_trunk_conn, waiting);
+		list_del_init(&conn->waiting);
+		rca_conn_withdraw(conn);
+		rca_conn_put_locked(conn);	/* got in rca_conn_send() */
+	}
+}
+
+/* Report the loss of the session to the owner. Releases and retakes the lock of the trunk. */
+static void lose(struct rca_trunk_conn *conn)
+{
+	struct rca_tp_event event = {};
+
+	conn->callbacks++;
+	set_loss(conn, &event);
+	tell(conn, &event);
+}
+
+static bool is_request(const struct rca_trunk_conn *conn)
+{
+	return !conn->is_answer && conn->to_send & BIT(RCA_RECORD_REQ);
+}
+
+/*
+ * &rca_trunk_upcalls.not_linked: end the REQs that wait for a link, so their owners repeat them
+ * over ib_cm or another trunk. The caller is the work of @trunk, with a reference; no other code
+ * reads the list while there is no link.
+ */
+void rca_conn_not_linked(struct rca_trunk *trunk)
+{
+	struct rca_trunk_conn *conn;
+	LIST_HEAD(kept);
+
+	spin_lock(&trunk->lock);
+	while (!list_empty(&trunk->waiting)) {
+		conn = list_first_entry(&trunk->waiting, struct rca_trunk_conn, waiting);
+		/* Set the others aside, to visit each once however many REQs follow. */
+		if (is_request(conn))
+			lose(conn);
+		else
+			list_move_tail(&conn->waiting, &kept);
+	}
+	list_splice(&kept, &trunk->waiting);
+	spin_unlock(&trunk->lock);
+}
+
+static bool is_lost(const struct rca_trunk_conn *conn)
+{
+	return conn->state != RCA_CONN_NEW && conn->state < RCA_CONN_TIMEWAIT;
+}
+
+/* &rca_trunk_upcalls.lost. The trunk has no session now; the caller holds a reference on it. */
+RCA_VISIBLE_IF_KUNIT void rca_conn_lost(struct rca_trunk *trunk)
+{
+	struct rca_trunk_conn *conn;
+	unsigned long number = 0;
+
+	spin_lock(&trunk->lock);
+	drop_waiting(trunk);
+	while ((conn = xa_find(&trunk->conns, &number, ULONG_MAX, XA_PRESENT))) {
+		number++;
+		rca_conn_forget(conn);
+		/* A connection still being set up fails when it sends its REQ. */
+		if (is_lost(conn))
+			lose(conn);
+	}
+	spin_unlock(&trunk->lock);
+}
+
+/*
+ * The session of a trunk. It is lost if one of the ends does not have it any more, see open.c. Its
+ * frames are then dropped, and its connections end, before another one begins.
+ *
+ * Locking: rca_trunk.lock. Only the work of a trunk begins and ends its session, so it reads the
+ * number without the lock.
+ */
+
+/* End the session of a trunk, whose link has no connected QP. From the work of @trunk; sleeps. */
+void rca_trunk_lose_session(struct rca_trunk *trunk)
+{
+	bool had_users;
+	u32 number;
+
+	spin_lock(&trunk->lock);
+	number = trunk->session.number;
+	had_users = number && trunk->users;
+	trunk->session = (struct rca_session) {};
+	trunk->filling = 0;
+	trunk->filled = 0;
+	trunk->sent = 0;
+	trunk->needed = 0;
+	trunk->tries = 0;
+	/* Still open a link to another load of the peer's module, which may begin a session. */
+	if (rca_hello_is_of(&trunk->hello, trunk->boot_id))
+		trunk->wanted = false;
+	spin_unlock(&trunk->lock);
+	rca_trunk_lost(trunk, number, had_users);
+	if (had_users)
+		rca_conn_lost(trunk);
+	spin_lock(&trunk->lock);
+	trunk->peer_ended = false;
+	spin_unlock(&trunk->lock);
+}
+
+/*
+ * Attach the QP of @link, which has sent nothing yet, to session @number: that of the trunk, or a
+ * new one in its place. @peer_received: number of the last frame that the peer has received.
+ * Returns -EPROTO if the peer contradicts an earlier message. From the work of @trunk; sleeps.
+ */
+int rca_trunk_join_session(struct rca_trunk *trunk, const struct rca_trunk_link *link, u32 number,
+			   u32 peer_received)
+{
+	struct rca_session *session = &trunk->session;
+	int ret;
+
+	if (number != session->number || !rca_hello_is_of(&link->peer.hello, trunk->boot_id)) {
+		rca_trunk_because(trunk, "the peer does not have the session");
+		rca_trunk_lose_session(trunk);
+	} else {
+		rca_trunk_count_one(trunk, RCA_STAT_REPLACED);
+	}
+	spin_lock(&trunk->lock);
+	if (!session->number) {
+		rca_session_init(session, number);
+		memcpy(trunk->boot_id, link->peer.hello.boot_id, sizeof(trunk->boot_id));
+		trunk->ca_guid = link->peer.hello.ca_guid;
+		trunk->odd = link->active;
+		trunk->next_number = link->active ? 1 : 2;
+		trunk->heard_at = jiffies;
+	}
+	ret = rca_session_attach(session, link->cookie, link->peer.cookie, peer_received);
+	if (!ret)
+		trunk->sent = peer_received;
+	spin_unlock(&trunk->lock);
+	return ret;
 }

@@ -1,201 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The session of a trunk, and its frames, which are kept until the peer acknowledges them.
+ * What a trunk sends: records of its connections are put into frames, and frames are posted to the
+ * QP of its link.
  *
- * A record is appended to the open frame. Frames outlive their link: the next link of the trunk
- * sends those that the peer has not received.
- *
- * A session is lost if one end does not have it any more, see open.c. Its frames are then dropped,
- * and its connections end, before another session begins.
- *
- * Locking: rca_trunk.lock. Only the work of a trunk begins and ends its session, so it reads the
- * number without the lock.
- */
-#include "trunk/trunk.h"
-
-#include <linux/bitops.h>
-#include <linux/jiffies.h>
-#include <linux/lockdep.h>
-#include <linux/string.h>
-
-#include "lib/testing.h"
-#include "lib/trace.h"
-#include "transport/transport.h"
-
-u8 *rca_trunk_frame(const struct rca_trunk *trunk, unsigned int slot)
-{
-	return trunk->frames + slot * RCA_FRAME_MAX;
-}
-
-static unsigned int slot_of(u32 number)
-{
-	return number % RCA_SESSION_FRAMES;
-}
-
-/* Complete the open frame: it has its number, and takes no more records. */
-RCA_VISIBLE_IF_KUNIT void rca_trunk_close_frame(struct rca_trunk *trunk)
-{
-	unsigned int slot = slot_of(rca_session_add(&trunk->session));
-
-	lockdep_assert_held(&trunk->lock);
-	trunk->lens[slot] = trunk->filling;
-	trunk->records[slot] = trunk->filled;
-	trunk->filling = 0;
-	trunk->filled = 0;
-}
-
-/* Open a frame, unless one is open. Returns false if the peer has to acknowledge others first. */
-static bool begin_frame(struct rca_trunk *trunk)
-{
-	if (trunk->filling)
-		return true;
-	if (!rca_session_may_add(&trunk->session))
-		return false;
-	trunk->filling = RCA_FRAME_HDR_LEN;
-	return true;
-}
-
-/* Append a record to the open frame. Returns 0 or a negative errno; -EMSGSIZE: no room. */
-static int append(struct rca_trunk *trunk, const struct rca_trunk_record *record)
-{
-	u8 *data = rca_trunk_frame(trunk, slot_of(trunk->session.sent + 1));
-	int len = rca_record_pack(data + trunk->filling, RCA_FRAME_MAX - trunk->filling, record);
-
-	if (len < 0)
-		return len;
-	trunk->filling += len;
-	trunk->filled++;
-	return 0;
-}
-
-/*
- * Append a record to a frame, which rca_trunk_push() or the next link sends. Returns 0; -EAGAIN:
- * too many frames are not acknowledged; -ENOTCONN: there is no session; another errno: the record
- * is invalid.
- */
-int rca_trunk_add(struct rca_trunk *trunk, const struct rca_trunk_record *record)
-{
-	int ret;
-
-	lockdep_assert_held(&trunk->lock);
-	if (!trunk->session.number)
-		return -ENOTCONN;
-	if (!begin_frame(trunk))
-		return -EAGAIN;
-	ret = append(trunk, record);
-	if (ret == -EMSGSIZE && trunk->filled) {
-		rca_trunk_close_frame(trunk);
-		if (!begin_frame(trunk))
-			return -EAGAIN;
-		ret = append(trunk, record);
-	}
-	if (!ret && record->type != RCA_RECORD_PING)
-		trunk->needed = trunk->session.sent + 1;
-	if (!ret && trunk->filled == U8_MAX)
-		rca_trunk_close_frame(trunk);
-	return ret;
-}
-
-/* Is number @a after @b? Numbers wrap around. */
-static bool is_after(u32 a, u32 b)
-{
-	return (s32)(a - b) > 0;
-}
-
-/*
- * Does a trunk need a link, for records that the peer may not have, or for connections that wait? A
- * frame whose SEND has completed is in the memory of the peer, which handles received frames before
- * its link ends. So frames that only lack an acknowledgement need no link, and neither does a PING.
- */
-bool rca_trunk_has_to_send(const struct rca_trunk *trunk)
-{
-	const struct rca_session *session = &trunk->session;
-
-	lockdep_assert_held(&trunk->lock);
-	if (!session->number)
-		return false;
-	return !list_empty(&trunk->waiting) ||
-	       (is_after(trunk->needed, trunk->sent) && is_after(trunk->needed, session->acked));
-}
-
-/*
- * Attach the QP of @link, which has sent nothing yet, to session @number: that of the trunk, or a
- * new one in its place. @peer_received: number of the last frame that the peer has received.
- * Returns -EPROTO if the peer contradicts an earlier message. From the work of @trunk; sleeps.
- */
-int rca_trunk_join_session(struct rca_trunk *trunk, const struct rca_trunk_link *link, u32 number,
-			   u32 peer_received)
-{
-	struct rca_session *session = &trunk->session;
-	int ret;
-
-	if (number != session->number || !rca_hello_is_of(&link->peer.hello, trunk->boot_id)) {
-		rca_trunk_because(trunk, "the peer does not have the session");
-		rca_trunk_lose_session(trunk);
-	} else {
-		rca_trunk_count_one(trunk, RCA_STAT_REPLACED);
-	}
-	spin_lock(&trunk->lock);
-	if (!session->number) {
-		rca_session_init(session, number);
-		memcpy(trunk->boot_id, link->peer.hello.boot_id, sizeof(trunk->boot_id));
-		trunk->ca_guid = link->peer.hello.ca_guid;
-		trunk->odd = link->active;
-		trunk->next_number = link->active ? 1 : 2;
-		trunk->heard_at = jiffies;
-	}
-	ret = rca_session_attach(session, link->cookie, link->peer.cookie, peer_received);
-	if (!ret)
-		trunk->sent = peer_received;
-	spin_unlock(&trunk->lock);
-	return ret;
-}
-
-/* End the session of a trunk, whose link has no connected QP. From the work of @trunk; sleeps. */
-void rca_trunk_lose_session(struct rca_trunk *trunk)
-{
-	bool had_users;
-	u32 number;
-
-	spin_lock(&trunk->lock);
-	number = trunk->session.number;
-	had_users = number && trunk->users;
-	trunk->session = (struct rca_session) {};
-	trunk->filling = 0;
-	trunk->filled = 0;
-	trunk->sent = 0;
-	trunk->needed = 0;
-	trunk->tries = 0;
-	/* Still open a link to another load of the peer's module, which may begin a session. */
-	if (rca_hello_is_of(&trunk->hello, trunk->boot_id))
-		trunk->wanted = false;
-	spin_unlock(&trunk->lock);
-	rca_trunk_lost(trunk, number, had_users);
-	if (had_users)
-		rca_trunk_upcalls->lost(trunk);
-	spin_lock(&trunk->lock);
-	trunk->peer_ended = false;
-	spin_unlock(&trunk->lock);
-}
-
-/*
- * The frames on a link.
- *
- * The open frame is sent at once if no SEND is under way. Otherwise the work of the link
- * (link_qp.c) sends it after the completion of that SEND, with the records added meanwhile: no
- * timer delays a record. At most RCA_LINK_SENDS frames are under way, all but one of them full. The
- * same work handles received frames, one at a time.
+ * The frame that is being filled is sent at once if no SEND is under way, else when that one has
+ * arrived, by the work of the link (link_qp.c), with what came meanwhile: no timer delays a
+ * record. At most RCA_LINK_SENDS frames are under way, all but one of them full.
  *
  * An adapter requests a lost SEND again as soon as a later one arrives; otherwise the sender
  * repeats it only after the timeout of the QP. So another frame is sent if a SEND is under way for
  * some milliseconds.
  *
- * Any error ends the link: the work of its trunk destroys the QP, see open.c. The completions of a
- * drained QP are errors, too. Frames that were received before are handled until the QP is drained:
- * the peer knows that this host has them in memory, and opens no other link for them.
+ * A connection with unsent records is in a list of its trunk until a frame has room for them. It
+ * holds the contents of its records, so waiting needs no allocation, and a callback can always
+ * answer.
  *
- * Locking: rca_trunk.lock for sending and for the session; process context.
+ * Locking: rca_trunk.lock; process context.
  */
+#include "trunk/trunk.h"
+
+#include <linux/bitops.h>
+#include <linux/errno.h>
+#include <linux/jiffies.h>
+#include <linux/lockdep.h>
+#include <linux/slab.h>
+#include <rdma/ib_cm.h>
+
+#include "lib/testing.h"
+#include "lib/trace.h"
+#include "transport/transport.h"
 
 DEFINE_PER_CPU(unsigned int, rca_trunk_pushes);
 
@@ -203,6 +36,7 @@ static struct ib_device *ibdev_of(const struct rca_trunk_link *link)
 {
 	return link->trunk->dev->ibdev;
 }
+
 
 int rca_link_post_receive(struct rca_trunk_link *link, struct rca_link_buf *buf)
 {
@@ -249,15 +83,10 @@ static int post_send(struct rca_trunk_link *link, struct rca_link_buf *buf, u16 
 	return ib_post_send(link->qp, &wr, NULL);
 }
 
-static unsigned int slot_of_number(u32 number)
-{
-	return number % RCA_SESSION_FRAMES;
-}
-
 static int send_frame(struct rca_trunk_link *link)
 {
 	struct rca_session *session = &link->trunk->session;
-	unsigned int slot = slot_of_number(session->next);
+	unsigned int slot = rca_trunk_slot(session->next);
 	struct rca_frame_hdr hdr = {
 		.len = link->trunk->lens[slot],
 		.records = link->trunk->records[slot],
@@ -333,6 +162,84 @@ bool rca_link_needs_completion(const struct rca_trunk_link *link)
 				   rca_session_ack_due(&trunk->session));
 }
 
+/* Records that have private data. */
+#define WITH_DATA	(BIT(RCA_RECORD_REQ) | BIT(RCA_RECORD_REP) | BIT(RCA_RECORD_REJ))
+
+static void make_record(const struct rca_trunk_conn *conn, u8 type,
+			struct rca_trunk_record *record)
+{
+	*record = (struct rca_trunk_record) { .type = type, .conn = conn->number };
+	if (BIT(type) & WITH_DATA) {
+		record->private_data = conn->data;
+		record->private_len = conn->data_len;
+	}
+	switch (type) {
+	case RCA_RECORD_REQ:
+		record->service_id = conn->service_id;
+		record->qp_type = conn->qp_type;
+		record->qp = conn->qp;
+		record->path = conn->path;
+		break;
+	case RCA_RECORD_REP:
+		record->qp = conn->qp;
+		record->ack_delay = conn->trunk->dev->ibdev->attrs.local_ca_ack_delay;
+		break;
+	case RCA_RECORD_REJ:
+		record->reason = conn->reason;
+		break;
+	case RCA_RECORD_DREQ:
+		record->remote_qpn = conn->peer_qpn;
+		break;
+	case RCA_RECORD_HELD:
+		record->delay_ms = RCA_CONN_HELD_MS;
+		break;
+	}
+}
+
+static void drop_data(struct rca_trunk_conn *conn)
+{
+	kfree(conn->data);
+	conn->data = NULL;
+	conn->data_len = 0;
+}
+
+/* Put the records of a connection into frames. Returns false if a record found no room. */
+static bool fill_from(struct rca_trunk_conn *conn)
+{
+	struct rca_trunk_record record;
+	u8 type;
+	int ret;
+
+	while (conn->to_send) {
+		/* The order of the types puts an RTU before a DREQ. */
+		type = __ffs(conn->to_send);
+		make_record(conn, type, &record);
+		ret = rca_trunk_add(conn->trunk, &record);
+		if (ret == -EAGAIN)
+			return false;
+		WARN_ON_ONCE(ret);	/* its fields have been checked */
+		conn->to_send &= ~BIT(type);
+		if (BIT(type) & WITH_DATA)
+			drop_data(conn);
+	}
+	return true;
+}
+
+/* &rca_trunk_upcalls.fill. The caller holds a reference on @trunk. */
+RCA_VISIBLE_IF_KUNIT void rca_conn_fill(struct rca_trunk *trunk)
+{
+	struct rca_trunk_conn *conn;
+
+	lockdep_assert_held(&trunk->lock);
+	while (!list_empty(&trunk->waiting)) {
+		conn = list_first_entry(&trunk->waiting, struct rca_trunk_conn, waiting);
+		if (!fill_from(conn))
+			return;
+		list_del_init(&conn->waiting);
+		rca_conn_put_locked(conn);	/* got in rca_conn_send() */
+	}
+}
+
 /* Send all frames for which the peer has room, once the link is ready. */
 void rca_link_push(struct rca_trunk_link *link)
 {
@@ -343,7 +250,7 @@ void rca_link_push(struct rca_trunk_link *link)
 	lockdep_assert_held(&trunk->lock);
 	if (!link->ready || link->closed)
 		return;
-	rca_trunk_upcalls->fill(trunk);
+	rca_conn_fill(trunk);
 	while (link->under_way < RCA_LINK_SENDS && !ret) {
 		/* The frame stays open for more records until it can be sent. */
 		if (trunk->filled && session->next == session->sent + 1 && !link->under_way &&
@@ -363,9 +270,10 @@ void rca_link_push(struct rca_trunk_link *link)
 }
 
 /*
- * Send the unsent records now, or by the work of the link. Without a link, one is opened for them.
+ * Sends the records that wait: now, or by the work of the link; without a link, one is opened for
+ * them. Expects @trunk->lock to be held.
  */
-void rca_trunk_push(struct rca_trunk *trunk)
+static void push(struct rca_trunk *trunk)
 {
 	struct rca_trunk_link *link = trunk->link;
 
@@ -392,125 +300,40 @@ void rca_trunk_probe(struct rca_trunk *trunk)
 
 	lockdep_assert_held(&trunk->lock);
 	rca_trunk_add(trunk, &ping);
-	rca_trunk_push(trunk);
-}
-
-/* Returns 0, or an errno if the record is refused. */
-static int handle_record(struct rca_trunk *trunk, const struct rca_trunk_record *record)
-{
-	if (record->type != RCA_RECORD_PING)
-		return rca_trunk_upcalls->record(trunk, record);
-	spin_lock(&trunk->lock);
-	rca_session_ask_ack(&trunk->session);
-	spin_unlock(&trunk->lock);
-	return 0;
-}
-
-/* Returns 0, or an errno if a record is malformed or refused. */
-static int handle_records(struct rca_trunk_link *link, const u8 *data, u16 len, u8 count)
-{
-	struct rca_trunk_record record;
-	int used, ret;
-
-	while (count--) {
-		used = rca_record_unpack(data, len, &record);
-		if (used < 0)
-			return used;
-		ret = handle_record(link->trunk, &record);
-		if (ret)
-			return ret;
-		data += used;
-		len -= used;
-	}
-	return len ? -EPROTO : 0;
-}
-
-/* Returns the verdict about a frame. The first one from the peer proves that the QP works. */
-static enum rca_session_verdict take_frame(struct rca_trunk_link *link,
-					   const struct rca_frame_hdr *hdr)
-{
-	struct rca_trunk *trunk = link->trunk;
-	enum rca_session_verdict verdict;
-
-	spin_lock(&trunk->lock);
-	verdict = rca_session_receive(&trunk->session, hdr);
-	if (verdict == RCA_FRAME_FOREIGN)
-		goto out_unlock;
-	if (verdict != RCA_FRAME_BROKEN && !trunk->up && !link->closed) {
-		WRITE_ONCE(trunk->up, true);	/* pairs with rca_link_handler() */
-		rca_link_tell(link, RCA_LINK_UP);
-	}
-	link->used_at = jiffies;
-	trunk->heard_at = jiffies;
-	trunk->probes = 0;
-out_unlock:
-	spin_unlock(&trunk->lock);
-	return verdict;
+	push(trunk);
 }
 
 /*
- * Returns 0; -EBADMSG: the frame is not from the peer; another errno: it contradicts the session.
- * An RC QP accepts packets from any sender that knows its number, but only the peer knows the
- * cookie.
+ * Send a record, made of members of @conn, as soon as a frame has room. The caller holds a
+ * reference on the trunk.
  */
-static int receive(struct rca_trunk_link *link, const u8 *data, u32 len)
+void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type)
 {
-	struct rca_frame_hdr hdr;
+	struct rca_trunk *trunk = conn->trunk;
 
-	if (rca_frame_hdr_unpack(data, len, &hdr))
-		return -EBADMSG;
-	switch (take_frame(link, &hdr)) {
-	case RCA_FRAME_TAKE:
-		return handle_records(link, data + RCA_FRAME_HDR_LEN,
-				      hdr.len - RCA_FRAME_HDR_LEN, hdr.records);
-	case RCA_FRAME_SKIP:
-		return 0;
-	case RCA_FRAME_FOREIGN:
-		return -EBADMSG;
-	default:
-		return -EPROTO;
+	lockdep_assert_held(&trunk->lock);
+	if (!rca_conn_has_session(conn))
+		return;
+	conn->to_send |= BIT(type);
+	if (list_empty(&conn->waiting)) {
+		conn->ref++;	/* put in rca_conn_fill() */
+		list_add_tail(&conn->waiting, &trunk->waiting);
 	}
+	push(trunk);
 }
 
-/* Post the buffer of a handled frame again. Returns 0 or a negative errno. */
-static int post_again(struct rca_trunk_link *link, struct rca_link_buf *buf)
+/*
+ * Give up an unanswered REQ. If the peer does not have it yet, drop it. The caller holds a
+ * reference on the trunk.
+ */
+void rca_conn_give_up(struct rca_trunk_conn *conn)
 {
-	struct rca_trunk *trunk = link->trunk;
-	int ret = 0;
-
-	spin_lock(&trunk->lock);
-	if (!link->closed)
-		ret = rca_link_post_receive(link, buf);
-	if (!link->closed && !ret)
-		rca_session_posted(&trunk->session, 1);
-	spin_unlock(&trunk->lock);
-	return ret;
-}
-
-/* Completion handler of a receive. */
-void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
-{
-	struct rca_link_buf *buf = container_of(wc->wr_cqe, struct rca_link_buf, cqe);
-	struct rca_trunk_link *link = buf->link;
-	int ret;
-
-	if (wc->status != IB_WC_SUCCESS) {
-		rca_trunk_because(link->trunk, "the QP has failed");
-		rca_link_tell(link, RCA_LINK_END);
+	lockdep_assert_held(&conn->trunk->lock);
+	conn->state = RCA_CONN_CLOSED;
+	if (conn->to_send & BIT(RCA_RECORD_REQ)) {
+		rca_conn_withdraw(conn);
 		return;
 	}
-	ib_dma_sync_single_for_cpu(ibdev_of(link), buf->dma, RCA_FRAME_MAX, DMA_FROM_DEVICE);
-	if (trace_rca_frame_enabled())
-		rca_trunk_trace_frame(link, false, buf->data, wc->byte_len);
-	ret = receive(link, buf->data, wc->byte_len);
-	if (ret == -EBADMSG) {
-		rca_trunk_because(link->trunk, "a frame was not the peer's");
-		rca_link_tell(link, RCA_LINK_END);
-	} else if (ret) {
-		rca_trunk_because(link->trunk, "a frame was malformed");
-		rca_link_tell(link, RCA_LINK_LOST);	/* another link cannot mend that */
-	} else if (post_again(link, buf)) {
-		rca_trunk_because(link->trunk, "a buffer could not be posted");
-		rca_link_tell(link, RCA_LINK_END);
-	}
+	conn->reason = IB_CM_REJ_TIMEOUT;
+	rca_conn_send(conn, RCA_RECORD_REJ);
 }

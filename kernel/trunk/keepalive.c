@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Keepalive of trunks: whether and when a trunk needs a link, whether its peer is alive, and the
- * state of the port of this host.
+ * Whether a trunk needs a link, and when, whether its peer is there, what it needs of the port of
+ * this host, and how many trunks have a link.
  *
  * With peer_death_ms, each peer with connections is pinged four times in that time, and its session
  * is lost after that time without a frame. Without the parameter, a peer is pinged only when a port
@@ -17,6 +17,7 @@
 
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
+#include <linux/list.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
@@ -112,6 +113,7 @@ bool rca_watch_is_on(const struct rca_trunk *trunk)
 	return death_time() && trunk->session.number && trunk->users;
 }
 
+
 bool rca_watch_needs_link(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
@@ -146,7 +148,7 @@ bool rca_watch_is_idle(struct rca_trunk *trunk)
  * Idle time of the link of a trunk, in jiffies; 0: it has none, needs it, or is ending it. With
  * trunk->lock held.
  */
-unsigned long rca_watch_idle_for(const struct rca_trunk *trunk)
+RCA_VISIBLE_IF_KUNIT unsigned long rca_watch_idle_for(const struct rca_trunk *trunk)
 {
 	const struct rca_trunk_link *link = trunk->link;
 
@@ -282,6 +284,7 @@ unsigned long rca_watch_next_try(const struct rca_trunk *trunk)
 	return trunk->tried_at + backoff(trunk->tries);
 }
 
+
 static unsigned long earlier(unsigned long a, unsigned long b)
 {
 	return time_before(a, b) ? a : b;
@@ -358,4 +361,182 @@ unsigned long rca_watch_delay(struct rca_trunk *trunk)
 	if (!timed)
 		return 0;
 	return time_after(at, jiffies) ? at - jiffies : 1;
+}
+
+/*
+ * Which trunks have a link.
+ *
+ * A trunk has a place while it has a link, and there are trunk_max places. A trunk that needs a
+ * link when no place is free ends the link that was idle longest, and waits for its place.
+ *
+ * Locking: places_lock, under which the locks of trunks may be taken.
+ */
+
+/* Range of trunk_max. A link takes about 22 KiB, and on soft-RoCE twice as much. */
+#define LEAST_PLACES	1U
+#define MOST_PLACES	4096U
+
+/* A link that was idle for a shorter time does not end for another one. */
+#define LEAST_IDLE	(1UL * HZ)
+
+/* Module parameter. Unit tests change it. */
+RCA_VISIBLE_IF_KUNIT unsigned int rca_trunk_max = 512;
+
+static DEFINE_SPINLOCK(places_lock);
+static LIST_HEAD(placed);	/* trunks that have a place (lock: places_lock) */
+static LIST_HEAD(waiting);	/* trunks that wait for one (lock: places_lock) */
+static unsigned int places;	/* length of placed (lock: places_lock) */
+static unsigned int waiters;	/* length of waiting (lock: places_lock) */
+
+static int set_trunk_max(const char *val, const struct kernel_param *param)
+{
+	unsigned int max;
+	int ret = kstrtouint(val, 0, &max);
+
+	if (ret)
+		return ret;
+	if (max < LEAST_PLACES || max > MOST_PLACES) {
+		pr_warn("trunk_max: %u is not from %u to %u\n", max, LEAST_PLACES, MOST_PLACES);
+		return -EINVAL;
+	}
+	WRITE_ONCE(rca_trunk_max, max);
+	return 0;
+}
+
+static const struct kernel_param_ops trunk_max_ops = {
+	.set = set_trunk_max,
+	.get = param_get_uint,
+};
+
+module_param_cb(trunk_max, &trunk_max_ops, &rca_trunk_max, 0644);
+MODULE_PARM_DESC(trunk_max, "how many trunks may be open on a host, 1 to 4096, about 30 KiB each");
+
+/* Is the link of a trunk ending, so that its place will be free? */
+static bool is_leaving(const struct rca_trunk *trunk)
+{
+	const struct rca_trunk_link *link = trunk->link;
+
+	lockdep_assert_held(&trunk->lock);
+	return link && (link->closed || rca_link_is_ending(link));
+}
+
+/*
+ * Returns the trunk whose link was idle longest, and for LEAST_IDLE; NULL: there is none. @leaving:
+ * set to the number of links that are ending.
+ */
+static struct rca_trunk *find_oldest(unsigned int *leaving)
+{
+	struct rca_trunk *trunk, *oldest = NULL;
+	unsigned long time, longest = LEAST_IDLE - 1;
+
+	lockdep_assert_held(&places_lock);
+	*leaving = 0;
+	list_for_each_entry(trunk, &placed, place) {
+		spin_lock(&trunk->lock);
+		*leaving += is_leaving(trunk);
+		time = rca_watch_idle_for(trunk);
+		spin_unlock(&trunk->lock);
+		if (time > longest) {
+			longest = time;
+			oldest = trunk;
+		}
+	}
+	return oldest;
+}
+
+/* End the link of a trunk, unless it was used meanwhile. Returns whether it ends. */
+static bool end_idle(struct rca_trunk *trunk)
+{
+	bool ends;
+
+	spin_lock(&trunk->lock);
+	ends = rca_watch_idle_for(trunk) >= LEAST_IDLE;
+	if (ends) {
+		rca_trunk_because(trunk, "another trunk needs its place");
+		rca_link_tell(trunk->link, RCA_LINK_END);
+	}
+	spin_unlock(&trunk->lock);
+	return ends;
+}
+
+/*
+ * Will there be a place for another trunk? If each ending link has a waiting trunk already, end the
+ * link that was idle longest.
+ */
+static bool make_place(void)
+{
+	struct rca_trunk *oldest;
+	unsigned int leaving;
+
+	do {
+		oldest = find_oldest(&leaving);
+		if (leaving > waiters)
+			return true;
+	} while (oldest && !end_idle(oldest));
+	return oldest;
+}
+
+/* Put a trunk into the list of trunks with a place, or of trunks that wait for one. */
+static void enter(struct rca_trunk *trunk, enum rca_place has_place)
+{
+	lockdep_assert_held(&places_lock);
+	WRITE_ONCE(trunk->has_place, has_place);
+	list_move_tail(&trunk->place, has_place == RCA_PLACE_TAKEN ? &placed : &waiting);
+}
+
+/**
+ * rca_link_take_place() - may a trunk have a link?
+ * @trunk: the trunk, which has none
+ *
+ * A trunk that waits gets the place of a link that ends. If trunk_max was lowered, nobody waits
+ * until there are not too many any more.
+ *
+ * Context: Process context. Does not sleep. From the work of @trunk.
+ * Return: RCA_PLACE_TAKEN: yes; RCA_PLACE_WAITS: later: its work runs when it has a place;
+ * RCA_PLACE_NONE: no, as no other link was idle for a second.
+ */
+enum rca_place rca_link_take_place(struct rca_trunk *trunk)
+{
+	unsigned int max = READ_ONCE(rca_trunk_max);
+	enum rca_place has_place;
+
+	spin_lock(&places_lock);
+	if (!trunk->has_place && places < max) {
+		places++;
+		enter(trunk, RCA_PLACE_TAKEN);
+	} else if (!trunk->has_place && make_place() && places == max) {
+		waiters++;
+		enter(trunk, RCA_PLACE_WAITS);
+	}
+	has_place = trunk->has_place;
+	spin_unlock(&places_lock);
+	return has_place;
+}
+
+/* Give a free place to the trunk that has waited longest. A waiting trunk is not dropped. */
+static void pass_on(void)
+{
+	struct rca_trunk *next = list_first_entry_or_null(&waiting, struct rca_trunk, place);
+
+	lockdep_assert_held(&places_lock);
+	if (!next) {
+		places--;
+		return;
+	}
+	waiters--;
+	enter(next, RCA_PLACE_TAKEN);
+	rca_trunk_run(next);
+}
+
+/* Give up the place of a trunk without a link, or stop waiting for one. From the work of @trunk. */
+void rca_link_leave_place(struct rca_trunk *trunk)
+{
+	spin_lock(&places_lock);
+	if (trunk->has_place == RCA_PLACE_TAKEN)
+		pass_on();
+	else if (trunk->has_place == RCA_PLACE_WAITS)
+		waiters--;
+	WRITE_ONCE(trunk->has_place, RCA_PLACE_NONE);
+	list_del_init(&trunk->place);
+	spin_unlock(&places_lock);
 }

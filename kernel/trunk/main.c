@@ -91,14 +91,14 @@ static int __init trunk_init(void)
 {
 	int ret;
 
-	rca_tp_trunk_init(rca_trunks_upcalls());
+	rca_conn_init(rca_trunks_upcalls());
 	ret = rca_peers_init();
 	if (ret)
 		return ret;
 	ret = rca_links_init();
 	if (ret)
 		goto err_peers;
-	ret = rca_trunk_table_init(&rca_tp_trunk_upcalls, rca_open_work);
+	ret = rca_trunk_table_init(rca_open_work, rca_conn_timer_work);
 	if (ret)
 		goto err_links;
 	WRITE_ONCE(rca_trunks, true);

@@ -5,16 +5,16 @@
  * Only the work begins and ends links, and ends sessions. It runs once for all events since its
  * last run, and never twice at a time for one trunk, so it needs no lock against itself:
  *
- * - A link ends because of its events (link_cm.c), because it was idle, or because the peer's
- *   module was loaded again. The next link begins when the QP is drained: no frame arrives after
- *   the peer was notified of the last received one.
- * - There are trunk_max links at most. The link that was idle longest ends for another one, see
- *   link.c. If none was idle for a second, no link is opened.
- * - A session with users outlives its link. When there is a record to send, either end opens a link
- *   again: at once, and after one second, two, four and so on.
- * - A session is lost if that fails for REOPEN_TIME, if the peer is silent for peer_death_ms, if a
- *   hello comes from another load of the peer's module, if the peer does not have the session any
- *   more, if a frame of the peer was malformed, and if the device is removed. Its connections end.
+ * - A link ends because of what has happened to it (link_cm.c), because it was idle, or because the
+ *   peer that it leads to was loaded again. The next one begins when its QP is destroyed: no frame
+ *   comes after the peer was told what was received.
+ * - There are trunk_max links at most. When another one is needed, the one that was idle longest
+ *   ends for it, see keepalive.c. If none was idle for a second, the link could not be opened.
+ * - A session stays without a link while it has users. When there is something to send, either end
+ *   opens a link again: at once, and after one second, two, four and so on.
+ * - A session is lost if that fails for REOPEN_TIME, if the peer is silent for peer_death_ms, if
+ *   another load of the peer's module says hello, if the peer does not have it any more, if a frame
+ *   of the peer was malformed, and if the device is removed. Its connections end.
  * - When the GID or the partition of a trunk has gone, its link ends. Its connections stay until
  *   they have a record to send, as those over ib_cm do.
  * - When a port comes up, the peer is pinged. While the port is down, an idle link stays, and no
@@ -316,6 +316,7 @@ static int ib_trunk_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *ev
 	return ret;
 }
 
+
 void rca_open_listen(struct rca_device *dev)
 {
 	rca_service_listen(dev, ib_trunk_handler);
@@ -489,7 +490,7 @@ static void open_placed(struct rca_trunk *trunk)
 /* No link can be opened now: send the queued requests over ib_cm. */
 static void link_later(struct rca_trunk *trunk)
 {
-	rca_trunk_upcalls->not_linked(trunk);
+	rca_conn_not_linked(trunk);
 	spin_lock(&trunk->lock);
 	/* Without other unsent records, the session is not overdue. */
 	trunk->wanted = false;
@@ -523,7 +524,7 @@ static void refuse_link(struct rca_trunk *trunk)
 /* Begin a link if a place is free. A trunk that waits for one runs its work again with it. */
 static void open_link(struct rca_trunk *trunk)
 {
-	switch (rca_link_take_place(trunk, rca_watch_idle_for)) {
+	switch (rca_link_take_place(trunk)) {
 	case RCA_PLACE_TAKEN:
 		open_placed(trunk);
 		break;
@@ -583,7 +584,7 @@ void rca_open_work(struct work_struct *work)
 		if (closing)
 			rca_trunk_lose_session(trunk);
 		else if (failed)
-			rca_trunk_upcalls->not_linked(trunk);
+			rca_conn_not_linked(trunk);
 		begin_link(trunk);
 	}
 	if (rca_trunk_drop(trunk))

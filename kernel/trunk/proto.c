@@ -94,6 +94,7 @@ static void put_hello(struct rca_proto_hello *wire, const struct rca_hello *hell
 	memcpy(wire->boot_id, hello->boot_id, sizeof(wire->boot_id));
 }
 
+
 void rca_hello_pack(u8 *data, const struct rca_hello *hello)
 {
 	struct rca_proto_hello wire;
@@ -168,6 +169,7 @@ static int get_open(const u8 *data, size_t len, const struct rca_proto_open *wir
 	return 0;
 }
 
+
 void rca_trunk_req_pack(u8 *data, const struct rca_trunk_open *open)
 {
 	struct rca_proto_trunk_req wire = { .token = cpu_to_be64(open->token) };
@@ -176,6 +178,7 @@ void rca_trunk_req_pack(u8 *data, const struct rca_trunk_open *open)
 	put_open(&wire.open, open);
 	memcpy(data, &wire, sizeof(wire));
 }
+
 
 int rca_trunk_req_unpack(const u8 *data, size_t len, struct rca_trunk_open *open)
 {
@@ -200,6 +203,7 @@ void rca_trunk_rep_pack(u8 *data, const struct rca_trunk_open *open)
 	put_open(&wire.open, open);
 	memcpy(data, &wire, sizeof(wire));
 }
+
 
 int rca_trunk_rep_unpack(const u8 *data, size_t len, struct rca_trunk_open *open)
 {
@@ -233,6 +237,7 @@ u32 rca_trunk_dreq_unpack(const u8 *data, size_t len)
 	return wire.magic == cpu_to_be32(RCA_PROTO_MAGIC) ? be32_to_cpu(wire.session) : 0;
 }
 
+
 void rca_frame_hdr_pack(u8 *data, const struct rca_frame_hdr *hdr)
 {
 	struct rca_proto_frame wire = {
@@ -254,6 +259,7 @@ static bool frame_holds_records(const struct rca_frame_hdr *hdr)
 
 	return hdr->records ? bytes >= hdr->records * RCA_RECORD_HDR_LEN : !bytes;
 }
+
 
 int rca_frame_hdr_unpack(const u8 *data, size_t len, struct rca_frame_hdr *hdr)
 {

@@ -175,6 +175,7 @@ enum rca_session_verdict rca_session_receive(struct rca_session *session,
 	return RCA_FRAME_TAKE;
 }
 
+
 void rca_session_posted(struct rca_session *session, unsigned int count)
 {
 	session->posted += count;

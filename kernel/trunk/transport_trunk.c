@@ -46,6 +46,7 @@ static int copy_data(const struct rca_tp_conn *from, void **data)
 	return *data ? 0 : -ENOMEM;
 }
 
+
 static void set_data(struct rca_trunk_conn *conn, void *data, u16 len)
 {
 	rca_conn_withdraw(conn);
@@ -272,19 +273,3 @@ const struct rca_tp_ops rca_tp_trunk = {
 	.disconnect = trunk_disconnect,
 	.qp_attr = rca_conn_qp_attr,
 };
-
-/* What a trunk calls. */
-const struct rca_trunk_upcalls rca_tp_trunk_upcalls = {
-	.record = rca_conn_record,
-	.fill = rca_conn_fill,
-	.timer = rca_conn_timer_work,
-	.not_linked = rca_conn_not_linked,
-	.lost = rca_conn_lost,
-};
-
-/* Set the callbacks of the transport, before any other use. Returns the former ones, for tests. */
-const struct rca_tp_upcalls *rca_tp_trunk_init(const struct rca_tp_upcalls *upcalls)
-{
-	rca_conn_receive_init(upcalls, &rca_tp_trunk);
-	return rca_conn_init(upcalls);
-}

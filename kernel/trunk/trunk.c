@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The table of trunks. It has each trunk with users, or with a link that is open or being opened.
+ * The table of trunks. A trunk is in it while it has a link, open or not yet, or users. The frames
+ * of a trunk, and what operators see of it.
  *
  * Locking: trunks_lock to add and to remove; trunks are found under RCU. It is never held with
  * rca_trunk.lock. Process context.
@@ -34,15 +35,13 @@ static const struct rhashtable_params trunks_params = {
 	.automatic_shrinking = true,
 };
 
-/* Set by rca_trunk_table_init(). */
-const struct rca_trunk_upcalls *rca_trunk_upcalls;
-
 static struct rhashtable trunks;
 static DEFINE_SPINLOCK(trunks_lock);
 
 /* Trunks that are not freed yet: module exit waits for them. */
 static atomic_t in_memory;
 static work_func_t trunk_work;	/* the work of each trunk */
+static work_func_t trunk_timer;	/* the work of its timer */
 static struct workqueue_struct *trunk_wq;
 static bool ready;		/* the table exists (lock: that of the module's parameters) */
 
@@ -54,13 +53,13 @@ static void set_ready(bool is_ready)
 	kernel_param_unlock(THIS_MODULE);
 }
 
-/* Module init. @work is the work of each trunk. */
-int __init rca_trunk_table_init(const struct rca_trunk_upcalls *upcalls, work_func_t work)
+/* Module init. @work is the work of each trunk, @timer that of its timer. Returns 0 or an errno. */
+int __init rca_trunk_table_init(work_func_t work, work_func_t timer)
 {
 	int ret;
 
-	rca_trunk_upcalls = upcalls;
 	trunk_work = work;
+	trunk_timer = timer;
 	trunk_wq = alloc_workqueue("rdma_cm_alt_trunk", WQ_UNBOUND, 0);
 	if (!trunk_wq)
 		return -ENOMEM;
@@ -104,7 +103,7 @@ static struct rca_trunk *new_trunk(struct rca_device *dev, const struct rca_trun
 	INIT_LIST_HEAD(&trunk->place);
 	INIT_LIST_HEAD(&trunk->waiting);
 	timerqueue_init_head(&trunk->timers);
-	INIT_DELAYED_WORK(&trunk->timer, rca_trunk_upcalls->timer);
+	INIT_DELAYED_WORK(&trunk->timer, trunk_timer);
 	trunk->key = *key;
 	trunk->dev = rca_device_get(dev);	/* put in rca_trunk_put() */
 	rdma_hold_gid_attr(sgid_attr);		/* put in rca_trunk_put() */
@@ -350,6 +349,113 @@ bool rca_trunk_describe(const struct rca_peer_key *key, struct rca_trunk_info *i
 }
 
 /*
+ * The frames of a session, which are kept until the peer acknowledges them.
+ *
+ * A record is appended to the open frame. Frames outlive their link: the next link of the trunk
+ * sends those that the peer has not received.
+ *
+ * Locking: rca_trunk.lock.
+ */
+
+
+u8 *rca_trunk_frame(const struct rca_trunk *trunk, unsigned int slot)
+{
+	return trunk->frames + slot * RCA_FRAME_MAX;
+}
+
+/* Complete the open frame: it has its number, and takes no more records. */
+void rca_trunk_close_frame(struct rca_trunk *trunk)
+{
+	unsigned int slot = rca_trunk_slot(rca_session_add(&trunk->session));
+
+	lockdep_assert_held(&trunk->lock);
+	trunk->lens[slot] = trunk->filling;
+	trunk->records[slot] = trunk->filled;
+	trunk->filling = 0;
+	trunk->filled = 0;
+}
+
+/* Open a frame, unless one is open. Returns false if the peer has to acknowledge others first. */
+static bool begin_frame(struct rca_trunk *trunk)
+{
+	if (trunk->filling)
+		return true;
+	if (!rca_session_may_add(&trunk->session))
+		return false;
+	trunk->filling = RCA_FRAME_HDR_LEN;
+	return true;
+}
+
+/* Append a record to the open frame. Returns 0 or a negative errno; -EMSGSIZE: no room. */
+static int append(struct rca_trunk *trunk, const struct rca_trunk_record *record)
+{
+	u8 *data = rca_trunk_frame(trunk, rca_trunk_slot(trunk->session.sent + 1));
+	int len = rca_record_pack(data + trunk->filling, RCA_FRAME_MAX - trunk->filling, record);
+
+	if (len < 0)
+		return len;
+	trunk->filling += len;
+	trunk->filled++;
+	return 0;
+}
+
+/**
+ * rca_trunk_add() - put a record into a frame
+ * @trunk: the trunk
+ * @record: the record
+ *
+ * The frame is sent by rca_link_push(), or on the next link.
+ *
+ * Context: Process context. Does not sleep. Expects @trunk->lock to be held by the caller.
+ * Return: 0; -EAGAIN: too much is not acknowledged; -ENOTCONN: there is no session; another errno:
+ * the record is invalid.
+ */
+int rca_trunk_add(struct rca_trunk *trunk, const struct rca_trunk_record *record)
+{
+	int ret;
+
+	lockdep_assert_held(&trunk->lock);
+	if (!trunk->session.number)
+		return -ENOTCONN;
+	if (!begin_frame(trunk))
+		return -EAGAIN;
+	ret = append(trunk, record);
+	if (ret == -EMSGSIZE && trunk->filled) {
+		rca_trunk_close_frame(trunk);
+		if (!begin_frame(trunk))
+			return -EAGAIN;
+		ret = append(trunk, record);
+	}
+	if (!ret && record->type != RCA_RECORD_PING)
+		trunk->needed = trunk->session.sent + 1;
+	if (!ret && trunk->filled == U8_MAX)
+		rca_trunk_close_frame(trunk);
+	return ret;
+}
+
+/* Is number @a after @b? Numbers wrap around. */
+static bool is_after(u32 a, u32 b)
+{
+	return (s32)(a - b) > 0;
+}
+
+/*
+ * Does a trunk need a link, for records that the peer may not have, or for connections that wait? A
+ * frame whose SEND has completed is in the memory of the peer, which handles received frames before
+ * its link ends. So frames that only lack an acknowledgement need no link, and neither does a PING.
+ */
+bool rca_trunk_has_to_send(const struct rca_trunk *trunk)
+{
+	const struct rca_session *session = &trunk->session;
+
+	lockdep_assert_held(&trunk->lock);
+	if (!session->number)
+		return false;
+	return !list_empty(&trunk->waiting) ||
+	       (is_after(trunk->needed, trunk->sent) && is_after(trunk->needed, session->acked));
+}
+
+/*
  * Diagnostics of trunks: counters of the port, and tracepoints.
  *
  * The reason why a link or a session ends is stored where that is decided, which may be a callback,
@@ -361,6 +467,7 @@ bool rca_trunk_describe(const struct rca_peer_key *key, struct rca_trunk_info *i
 
 /* Reason of a link or a session that ended without a stored one. */
 #define NO_REASON "failed"
+
 
 void rca_trunk_count_one(const struct rca_trunk *trunk, enum rca_trunk_stat stat)
 {

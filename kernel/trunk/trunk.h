@@ -83,25 +83,6 @@ void rca_service_exit(void);
 /* The table of trunks. */
 
 /**
- * struct rca_trunk_upcalls - what a trunk calls: the connections over it
- * @record: a record was received. Process context, no lock. Returns 0, or an errno: the session has
- *          to end
- * @fill: put records that wait into frames by rca_trunk_add(). &rca_trunk.lock is held
- * @timer: work of &rca_trunk.timer, with a reference of the trunk, which it puts
- * @not_linked: a link could not be opened, for which records wait. Process context, no lock
- * @lost: the session is lost, and there is no link: ends its connections, which stop to be users of
- *        the trunk now or later. From the work of the trunk, so no other session begins meanwhile;
- *        once for each session that had a user. Process context, no lock
- */
-struct rca_trunk_upcalls {
-	int (*record)(struct rca_trunk *trunk, const struct rca_trunk_record *record);
-	void (*fill)(struct rca_trunk *trunk);
-	work_func_t timer;
-	void (*not_linked)(struct rca_trunk *trunk);
-	void (*lost)(struct rca_trunk *trunk);
-};
-
-/**
  * struct rca_trunk_key - identity of a trunk; padding is zero
  * @peer: the peer
  * @passive: of a trunk from a port to itself: its passive end
@@ -113,7 +94,7 @@ struct rca_trunk_key {
 	u8 pad[7];
 };
 
-/* A trunk needs a place to have a link, and there are trunk_max places, see link.c. */
+/* May a trunk have a link? There are trunk_max places, see keepalive.c. */
 enum rca_place {
 	RCA_PLACE_NONE,
 	RCA_PLACE_WAITS,	/* until the end of an idle link */
@@ -244,10 +225,8 @@ struct rca_trunk_info {
 	u32 received;
 };
 
-extern const struct rca_trunk_upcalls *rca_trunk_upcalls;
-
 /* trunk.c */
-int rca_trunk_table_init(const struct rca_trunk_upcalls *upcalls, work_func_t work);
+int rca_trunk_table_init(work_func_t work, work_func_t timer);
 void rca_trunk_table_wait(void);
 void rca_trunk_table_exit(void);
 struct rca_trunk *rca_trunk_make(struct rca_device *dev, const struct rca_trunk_key *key,
@@ -267,6 +246,19 @@ void rca_trunk_look(struct rca_trunk *trunk);
 void rca_trunks_for_parameter(void (*fn)(struct rca_trunk *trunk));
 bool rca_trunk_describe(const struct rca_peer_key *key, struct rca_trunk_info *info);
 
+/* trunk.c: frames */
+
+/* The slot of a frame in its session. Pure. */
+static inline unsigned int rca_trunk_slot(u32 number)
+{
+	return number % RCA_SESSION_FRAMES;
+}
+
+u8 *rca_trunk_frame(const struct rca_trunk *trunk, unsigned int slot);
+void rca_trunk_close_frame(struct rca_trunk *trunk);
+int rca_trunk_add(struct rca_trunk *trunk, const struct rca_trunk_record *record);
+bool rca_trunk_has_to_send(const struct rca_trunk *trunk);
+
 /* trunk.c: diagnostics */
 void rca_trunk_trace_frame(const struct rca_trunk_link *link, bool sent, const void *data, u32 len);
 void rca_trunk_count_one(const struct rca_trunk *trunk, enum rca_trunk_stat stat);
@@ -275,14 +267,6 @@ void rca_trunk_opening(struct rca_trunk *trunk);
 void rca_trunk_opened(struct rca_trunk *trunk);
 void rca_trunk_closed(struct rca_trunk *trunk, bool failed, bool lost);
 void rca_trunk_lost(struct rca_trunk *trunk, u32 session, bool had_users);
-
-/* frames.c */
-u8 *rca_trunk_frame(const struct rca_trunk *trunk, unsigned int slot);
-int rca_trunk_add(struct rca_trunk *trunk, const struct rca_trunk_record *record);
-bool rca_trunk_has_to_send(const struct rca_trunk *trunk);
-int rca_trunk_join_session(struct rca_trunk *trunk, const struct rca_trunk_link *link, u32 number,
-			   u32 peer_received);
-void rca_trunk_lose_session(struct rca_trunk *trunk);
 
 /* Connections over trunks. */
 
@@ -382,11 +366,10 @@ struct rca_trunk_conn {
 };
 
 /* conn.c */
-const struct rca_tp_upcalls *rca_conn_init(const struct rca_tp_upcalls *upcalls);
-void rca_conn_call_back(struct rca_trunk_conn *conn, const struct rca_tp_event *event);
 struct rca_trunk_conn *rca_conn_create(const struct rca_peer_key *key, void *owner);
 struct rca_trunk_conn *rca_conn_alloc(struct rca_trunk *trunk, u32 number, gfp_t gfp);
 int rca_conn_add(struct rca_trunk_conn *conn, gfp_t gfp);
+void rca_conn_put_locked(struct rca_trunk_conn *conn);
 struct rca_trunk_conn *rca_conn_get(struct rca_trunk *trunk, u32 number);
 void rca_conn_callback_done(struct rca_trunk_conn *conn);
 bool rca_conn_has_session(const struct rca_trunk_conn *conn);
@@ -394,17 +377,10 @@ void rca_conn_forget(struct rca_trunk_conn *conn);
 void rca_conn_withdraw(struct rca_trunk_conn *conn);
 void rca_conn_abandon(struct rca_trunk_conn *conn);
 void rca_conn_remove(struct rca_trunk_conn *conn);
+void rca_conn_wake_at(struct rca_trunk *trunk, u64 when);
 void rca_conn_set_timer(struct rca_trunk_conn *conn, u32 ms);
 void rca_conn_stop_timer(struct rca_trunk_conn *conn);
 void rca_conn_enter_timewait(struct rca_trunk_conn *conn);
-
-void rca_conn_timer_work(struct work_struct *work);
-void rca_conn_not_linked(struct rca_trunk *trunk);
-void rca_conn_lost(struct rca_trunk *trunk);
-
-void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type);
-void rca_conn_give_up(struct rca_trunk_conn *conn);
-void rca_conn_fill(struct rca_trunk *trunk);
 
 int rca_conn_set_path(struct rca_trunk_conn *conn, struct sa_path_rec *path,
 		      const struct ib_gid_attr *sgid_attr);
@@ -414,11 +390,18 @@ void rca_conn_read_path(const struct rca_trunk *trunk, const struct rca_record_p
 u8 rca_conn_ack_timeout(u8 delay, u8 lifetime);
 int rca_conn_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask);
 
-/* Handling of received records about connections over a trunk. */
+/* frames.c: sending */
+void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type);
+void rca_conn_give_up(struct rca_trunk_conn *conn);
 
-int rca_conn_record(struct rca_trunk *trunk, const struct rca_trunk_record *record);
-void rca_conn_receive_init(const struct rca_tp_upcalls *upcalls,
-			   const struct rca_tp_ops *transport);
+/* conn_receive.c */
+const struct rca_tp_upcalls *rca_conn_init(const struct rca_tp_upcalls *upcalls);
+void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc);
+void rca_conn_timer_work(struct work_struct *work);
+void rca_conn_not_linked(struct rca_trunk *trunk);
+int rca_trunk_join_session(struct rca_trunk *trunk, const struct rca_trunk_link *link, u32 number,
+			   u32 peer_received);
+void rca_trunk_lose_session(struct rca_trunk *trunk);
 
 /* The link of a trunk: its QP, with buffers, and its ib_cm connection. */
 
@@ -556,15 +539,6 @@ static inline bool rca_link_notify(struct ib_cq *cq)
 /* Number of calls to rca_trunk_push() on each processor. */
 DECLARE_PER_CPU(unsigned int, rca_trunk_pushes);
 
-/**
- * typedef rca_link_idle_t - for how long was the link of a trunk idle?
- * @trunk: the trunk
- *
- * Returns that time in jiffies; 0: the link must not end for another one, or ends already. Called
- * with the lock of the trunk held.
- */
-typedef unsigned long (*rca_link_idle_t)(const struct rca_trunk *trunk);
-
 /* link.c */
 int rca_links_init(void);
 void rca_links_exit(void);
@@ -577,8 +551,6 @@ struct rca_trunk_link *rca_link_get_live(struct rca_trunk_link *link);
 void rca_link_put(struct rca_trunk_link *link);
 void rca_link_tell(struct rca_trunk_link *link, unsigned int news);
 bool rca_link_is_ending(const struct rca_trunk_link *link);
-enum rca_place rca_link_take_place(struct rca_trunk *trunk, rca_link_idle_t idle);
-void rca_link_leave_place(struct rca_trunk *trunk);
 
 /* link_cm.c */
 int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event);
@@ -589,11 +561,9 @@ bool rca_link_end(struct rca_trunk_link *link, bool lost);
 void rca_link_reap_sends(struct rca_trunk_link *link);
 bool rca_link_needs_completion(const struct rca_trunk_link *link);
 void rca_link_push(struct rca_trunk_link *link);
-void rca_trunk_push(struct rca_trunk *trunk);
 void rca_trunk_probe(struct rca_trunk *trunk);
 int rca_link_post_receive(struct rca_trunk_link *link, struct rca_link_buf *buf);
 void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc);
-void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc);
 
 /* link_qp.c */
 int rca_link_create_qp(struct rca_trunk_link *link);
@@ -612,7 +582,6 @@ void rca_link_destroy_qp(struct rca_trunk_link *link);
 bool rca_watch_is_on(const struct rca_trunk *trunk);
 bool rca_watch_needs_link(const struct rca_trunk *trunk);
 bool rca_watch_is_idle(struct rca_trunk *trunk);
-unsigned long rca_watch_idle_for(const struct rca_trunk *trunk);
 bool rca_watch_is_silent(const struct rca_trunk *trunk);
 bool rca_watch_port_is_up(const struct rca_trunk *trunk);
 void rca_watch_port(struct rca_trunk *trunk);
@@ -620,6 +589,8 @@ void rca_watch_peer(struct rca_trunk *trunk);
 bool rca_watch_is_overdue(const struct rca_trunk *trunk);
 unsigned long rca_watch_next_try(const struct rca_trunk *trunk);
 unsigned long rca_watch_delay(struct rca_trunk *trunk);
+enum rca_place rca_link_take_place(struct rca_trunk *trunk);
+void rca_link_leave_place(struct rca_trunk *trunk);
 
 /* open.c */
 void rca_open_work(struct work_struct *work);
@@ -635,8 +606,6 @@ void rca_open_listen(struct rca_device *dev);
 
 /* The transport over trunks. */
 
-const struct rca_tp_upcalls *rca_tp_trunk_init(const struct rca_tp_upcalls *upcalls);
 extern const struct rca_tp_ops rca_tp_trunk;
-extern const struct rca_trunk_upcalls rca_tp_trunk_upcalls;
 
 #endif

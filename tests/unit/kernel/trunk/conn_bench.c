@@ -10,6 +10,7 @@
 #include <linux/xarray.h>
 
 #include "fake/device_bench.h"
+#include "lib/testing.h"
 #include "transport/transport.h"
 #include "trunk/conn_bench.h"
 #include "trunk/trunk.h"
@@ -118,11 +119,12 @@ int conn_bench_init(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, rig_bind_soon(test, id, DEVICE_IP), 0);
 	conn_bench = kunit_kzalloc(test, sizeof(*conn_bench), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, conn_bench);
-	conn_bench->module = rca_tp_trunk_init(&upcalls);
+	conn_bench->module = rca_conn_init(&upcalls);
 	make_trunk(test, id);
 	make_link(test);
 	return 0;
 }
+
 
 void conn_bench_destroy(struct rca_trunk_conn *conn)
 {
@@ -167,7 +169,7 @@ void conn_bench_exit(struct kunit *test)
 	if (conn_bench && conn_bench->trunk)
 		end_trunk(test);
 	if (conn_bench && conn_bench->module)
-		rca_tp_trunk_init(conn_bench->module);
+		rca_conn_init(conn_bench->module);
 	device_bench_exit(test);
 }
 
@@ -201,7 +203,7 @@ unsigned int conn_bench_take(void)
 	unsigned int slot, count = 0;
 
 	spin_lock(&trunk->lock);
-	rca_tp_trunk_upcalls.fill(trunk);
+	rca_conn_fill(trunk);
 	while (session->acked != session->sent) {
 		slot = ++session->acked % RCA_SESSION_FRAMES;
 		count += read_frame(frame(slot), trunk->lens[slot], trunk->records[slot]);
@@ -264,7 +266,7 @@ struct rca_trunk_record conn_bench_record(u8 type, u32 number)
 
 int conn_bench_receive(const struct rca_trunk_record *record)
 {
-	return rca_tp_trunk_upcalls.record(conn_bench->trunk, record);
+	return rca_conn_record(conn_bench->trunk, record);
 }
 
 static int receive(u8 type, const struct rca_trunk_conn *conn)
@@ -294,7 +296,7 @@ void conn_bench_lose(void)
 	trunk->filling = 0;
 	trunk->filled = 0;
 	spin_unlock(&trunk->lock);
-	rca_tp_trunk_upcalls.lost(trunk);
+	rca_conn_lost(trunk);
 }
 
 static struct rca_trunk_conn *active(struct kunit *test, enum rca_conn_state state)

@@ -90,7 +90,7 @@ static struct rca_id *requested(struct kunit *test, u8 option, u16 len)
 {
 	struct rca_id *id = routed(test, option);
 
-	rca_tp_trunk_init(conn_bench->module);
+	rca_conn_init(conn_bench->module);
 	KUNIT_ASSERT_EQ(test, try_connect(test, id, len), 0);
 	KUNIT_ASSERT_PTR_EQ(test, id->tp, &rca_tp_trunk);
 	expect_request(test, len);
@@ -260,7 +260,7 @@ static struct rca_id *accepting(struct kunit *test, struct rca_id *server, u32 n
 	struct rca_id *child;
 	u8 data[WHOLE];
 
-	rca_tp_trunk_init(conn_bench->module);
+	rca_conn_init(conn_bench->module);
 	set_request(test, server, number, data, &record);
 	KUNIT_ASSERT_EQ(test, conn_bench_receive(&record), 0);
 	rig_expect_event(test, DEVICE_SERVER, RDMA_CM_ALT_EVENT_CONNECT_REQUEST, 0);

@@ -25,7 +25,7 @@ static void run_out(struct rca_trunk_conn *conn)
 	timerqueue_add(&trunk->timers, &conn->timer);
 	spin_unlock(&trunk->lock);
 	refcount_inc(&trunk->ref);	/* put by the work */
-	rca_tp_trunk_upcalls.timer(&trunk->timer.work);
+	rca_conn_timer_work(&trunk->timer.work);
 }
 
 static bool wait_for_event(void)
@@ -215,7 +215,7 @@ static void no_link_for_what_waits(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, rca_tp_trunk.connect(conn, &req), 0);
 	KUNIT_ASSERT_EQ(test, rca_tp_trunk.disconnect(other), 0);
-	rca_tp_trunk_upcalls.not_linked(conn_bench->trunk);
+	rca_conn_not_linked(conn_bench->trunk);
 	expect_event(test, RCA_IN_REJ, IB_CM_REJ_STALE_CONN);
 	KUNIT_EXPECT_EQ(test, (int)conn->state, (int)RCA_CONN_CLOSED);
 	KUNIT_EXPECT_EQ(test, conn_bench_take(), 1u);
@@ -254,7 +254,7 @@ static void no_link_for_many(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, rca_tp_trunk.connect(requests[i], &req), 0);
 	passed_again = 0;
 	conn_bench->on_event = look_at_first;
-	rca_tp_trunk_upcalls.not_linked(conn_bench->trunk);
+	rca_conn_not_linked(conn_bench->trunk);
 	conn_bench->on_event = NULL;
 	KUNIT_EXPECT_EQ(test, conn_bench->events, 3u);
 	KUNIT_EXPECT_EQ(test, passed_again, 0u);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/trunk/frames.c: a frame that is received. The trunk is not in the table, its
- * work only counts its runs, and its adapter has only a name.
+ * Tests of kernel/trunk/conn_receive.c: a frame that is received. The trunk is not in the table,
+ * its work only counts its runs, and its adapter has only a name.
  *
  * Locking: none.
  */

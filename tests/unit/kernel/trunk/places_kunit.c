@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/trunk/link.c: how many trunks may have a link, and whose link ends for another
- * one. The trunks are not in the table, and their work only counts its runs.
+ * Tests of kernel/trunk/keepalive.c: how many trunks may have a link, and whose link ends for
+ * another one. The trunks are not in the table, and their work only counts its runs.
  *
  * Locking: rca_trunk.lock.
  */
@@ -18,23 +18,22 @@
  * struct place - a trunk
  * @trunk: the trunk
  * @link: its link
- * @idle: idle time of @link, in jiffies
- * @runs: number of runs of its work
+ * @runs: how often its work has run
  */
 struct place {
 	struct rca_trunk trunk;
 	struct rca_trunk_link link;
-	unsigned long idle;
 	unsigned int runs;
 };
 
 /* Trunks of the running test. The first PLACES have a place. */
 static struct place *places;
 
-static unsigned long idle(const struct rca_trunk *trunk)
+/* The link of a trunk was idle for so long at the time @now, in jiffies; 0: it is in use. */
+static void set_idle(unsigned int number, unsigned long now, unsigned long idle)
 {
-	lockdep_assert_held(&trunk->lock);
-	return container_of(trunk, struct place, trunk)->idle;
+	places[number].link.ready = idle;
+	places[number].link.used_at = now - idle;
 }
 
 static void work(struct work_struct *work)
@@ -47,7 +46,7 @@ static void work(struct work_struct *work)
 
 static enum rca_place take(unsigned int number)
 {
-	return rca_link_take_place(&places[number].trunk, idle);
+	return rca_link_take_place(&places[number].trunk);
 }
 
 static void leave(unsigned int number)
@@ -80,6 +79,7 @@ static int places_init(struct kunit *test)
 		INIT_LIST_HEAD(&trunk->place);
 		INIT_DELAYED_WORK(&trunk->work, work);
 		trunk->link = &places[i].link;
+		trunk->up = true;
 		places[i].link.trunk = trunk;
 	}
 	rca_trunk_max = PLACES;
@@ -102,9 +102,19 @@ static void places_exit(struct kunit *test)
 /* A link that was idle for less than a second stays. */
 static void there_are_so_many(struct kunit *test)
 {
-	places[0].idle = HZ - 1;
+	unsigned long now;
+	enum rca_place had;
+
 	KUNIT_EXPECT_EQ(test, take(0), RCA_PLACE_TAKEN);
-	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_NONE);
+	/* Again if a second was over meanwhile. */
+	do {
+		leave(2);
+		clear_bit(RCA_LINK_END, &places[0].link.news);
+		now = jiffies;
+		set_idle(0, now, HZ - 1);
+		had = take(2);
+	} while (time_after(jiffies, now));
+	KUNIT_EXPECT_EQ(test, had, RCA_PLACE_NONE);
 	KUNIT_EXPECT_FALSE(test, ends(0));
 	leave(0);
 	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_TAKEN);
@@ -113,8 +123,8 @@ static void there_are_so_many(struct kunit *test)
 
 static void oldest_ends(struct kunit *test)
 {
-	places[0].idle = HZ;
-	places[1].idle = 2 * HZ;
+	set_idle(0, jiffies, HZ);
+	set_idle(1, jiffies, 2 * HZ);
 	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_WAITS);
 	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_WAITS);
 	KUNIT_EXPECT_FALSE(test, ends(0));
@@ -130,7 +140,7 @@ static void oldest_ends(struct kunit *test)
 static void place_of_a_link_that_ends(struct kunit *test)
 {
 	set_bit(RCA_LINK_LOST, &places[1].link.news);
-	places[0].idle = HZ;
+	set_idle(0, jiffies, HZ);
 	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_WAITS);
 	KUNIT_EXPECT_FALSE(test, ends(0));
 	KUNIT_EXPECT_EQ(test, take(3), RCA_PLACE_WAITS);
@@ -145,10 +155,10 @@ static void place_of_a_link_that_ends(struct kunit *test)
 /* If a trunk gives up while it waits, the place of the link that ends goes to the next one. */
 static void waiting_ends(struct kunit *test)
 {
-	places[0].idle = HZ;
+	set_idle(0, jiffies, HZ);
 	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_WAITS);
 	leave(2);
-	places[0].idle = 0;
+	set_idle(0, jiffies, 0);
 	KUNIT_EXPECT_EQ(test, take(3), RCA_PLACE_WAITS);
 	leave(0);
 	KUNIT_EXPECT_EQ(test, runs(2), 0U);
@@ -161,12 +171,12 @@ static void waiting_ends(struct kunit *test)
 static void fewer(struct kunit *test)
 {
 	rca_trunk_max = 1;
-	places[0].idle = HZ;
+	set_idle(0, jiffies, HZ);
 	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_NONE);
 	KUNIT_EXPECT_TRUE(test, ends(0));
 	leave(0);
 	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_NONE);
-	places[1].idle = HZ;
+	set_idle(1, jiffies, HZ);
 	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_WAITS);
 }
 
