@@ -10,7 +10,6 @@
 #include "diag/diag.h"
 #include "event/queue.h"
 #include "id/id.h"
-#include "log/log.h"
 #include "net/net.h"
 #include "transport/transport.h"
 #include "user/user.h"
@@ -102,7 +101,7 @@ static const struct {
 	{ rca_users_init, rca_users_exit },
 	{ init_transports, rca_iw_connect_exit },
 	{ rca_events_init, rca_events_exit },
-	{ rca_log_init, rca_log_exit },
+	{ rca_report_init, rca_report_exit },
 	{ rca_timing_net_init, rca_timing_net_exit },
 	{ rca_ports_init, rca_ports_exit },
 	{ rca_windows_init, rca_windows_exit },

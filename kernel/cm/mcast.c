@@ -312,7 +312,7 @@ static void post_record_locked(struct rca_member *member, struct rca_event **rec
 
 	lockdep_assert_held(&id->lock);
 	*record = NULL;
-	rca_id_report_event_on_locked(id, ev->rec.type, ev->rec.status, &member->addr);
+	rca_id_report_event_locked(id, ev->rec.type, ev->rec.status, &member->addr, id);
 	rca_post_part(&id->src, &member->event_count, ev);
 }
 

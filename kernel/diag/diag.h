@@ -9,8 +9,6 @@
 
 #include "lib/types.h"
 
-struct rca_tp_numbers;
-
 /* The generic netlink family: dumps of what there is, and notifications. */
 
 /**
@@ -54,17 +52,12 @@ int rca_nl_start_peers(struct netlink_callback *cb);
 int rca_nl_dump_peers(struct sk_buff *skb, struct netlink_callback *cb);
 int rca_nl_done_peers(struct netlink_callback *cb);
 
-/* netlink_dump.c: dumps and their attributes */
+/* netlink_dump.c: what dumps have in common */
 void rca_nl_allow_dumps(void);
 int rca_nl_start(struct netlink_callback *cb);
 struct rca_nl_dump rca_nl_dump_start(struct sk_buff *skb, struct netlink_callback *cb);
 bool rca_nl_may_see(const struct rca_nl_dump *dump, kuid_t uid);
 void *rca_nl_msg_begin(const struct rca_nl_dump *dump, u8 cmd);
 int rca_nl_msg_end(const struct rca_nl_dump *dump, void *msg, int ret);
-int rca_nl_put_owner(struct sk_buff *skb, struct user_namespace *userns, kuid_t uid,
-		     pid_t pid, const char *comm);
-int rca_nl_put_addr(struct sk_buff *skb, int attr, const union rca_addr *addr);
-int rca_nl_put_numbers(struct sk_buff *skb, const struct rca_tp_numbers *numbers);
-int rca_nl_put_u64(struct sk_buff *skb, int attr, u64 value);
 
 #endif

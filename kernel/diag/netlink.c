@@ -1,116 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The generic netlink family of <rdma/rdma_cm_alt_netlink.h>, its multicast group for
- * notifications, and the dump of the failure log.
+ * The generic netlink family of <rdma/rdma_cm_alt_netlink.h>, with its multicast group for
+ * notifications, which event/report.c sends, and the dump of the failure log.
  *
  * Locking: none of its own.
  */
 #include "diag/diag.h"
 
-#include <linux/capability.h>
 #include <linux/delay.h>
-#include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/pid.h>
 #include <net/genetlink.h>
 #include <net/net_namespace.h>
 #include <rdma/rdma_cm_alt_netlink.h>
 
+#include "event/event.h"
 #include "lib/compat.h"
-#include "lib/fsm.h"
-#include "log/log.h"
-
-static struct genl_family family;
-
-enum { EVENTS };
 
 static const struct genl_multicast_group groups[] = {
-	[EVENTS] = { .name = RDMA_CM_ALT_NL_GROUP, .flags = GENL_MCAST_CAP_NET_ADMIN },
-};
-
-/* All but the owner, whose form depends on the receiver. */
-static int put_report(struct sk_buff *skb, const struct rca_report *report)
-{
-	static const union ib_gid none;
-
-	if (rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_TIME, report->at) ||
-	    (report->serial && rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_SERIAL, report->serial)) ||
-	    rca_nl_put_u64(skb, RDMA_CM_ALT_NL_A_CTX, report->ctx) ||
-	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_HANDLE, report->handle) ||
-	    nla_put_s32(skb, RDMA_CM_ALT_NL_A_STATUS, report->status) ||
-	    nla_put_string(skb, RDMA_CM_ALT_NL_A_STATE, rca_state_name(report->state)) ||
-	    nla_put_string(skb, RDMA_CM_ALT_NL_A_BEFORE, rca_state_name(report->before)) ||
-	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_PS, report->ps) ||
-	    rca_nl_put_addr(skb, RDMA_CM_ALT_NL_A_LOCAL, &report->local) ||
-	    rca_nl_put_addr(skb, RDMA_CM_ALT_NL_A_PEER, &report->peer))
-		return -EMSGSIZE;
-	if (*report->op ? nla_put_string(skb, RDMA_CM_ALT_NL_A_OP, report->op) :
-			nla_put_u32(skb, RDMA_CM_ALT_NL_A_EVENT, report->event))
-		return -EMSGSIZE;
-	if (*report->dev && (nla_put_string(skb, RDMA_CM_ALT_NL_A_DEV, report->dev) ||
-			     nla_put_u32(skb, RDMA_CM_ALT_NL_A_PORT, report->port)))
-		return -EMSGSIZE;
-	if (memcmp(&report->sgid, &none, sizeof(none)) &&
-	    nla_put(skb, RDMA_CM_ALT_NL_A_SGID, sizeof(report->sgid), &report->sgid))
-		return -EMSGSIZE;
-	return rca_nl_put_numbers(skb, &report->numbers);
-}
-
-static bool has_listeners(struct net *net)
-{
-	return genl_has_listeners(&family, net, EVENTS);
-}
-
-/*
- * All listeners of the namespace get the same message: user IDs are those of the user
- * namespace that owns @net, process IDs those of the PID namespace of the process.
- */
-static int put_notification(struct sk_buff *skb, struct net *net, const struct rca_report *report)
-{
-	pid_t pid = pid_nr_ns(report->pid, ns_of_pid(report->pid));
-	void *msg = genlmsg_put(skb, 0, 0, &family, 0, RDMA_CM_ALT_NL_STORY);
-
-	if (!msg || put_report(skb, report) ||
-	    rca_nl_put_owner(skb, net->user_ns, report->uid, pid, report->comm))
-		return -EMSGSIZE;
-	genlmsg_end(skb, msg);
-	return 0;
-}
-
-/* The same error that a socket with a full receive buffer reports. */
-static void report_loss(struct net *net)
-{
-	genl_set_err(&family, net, 0, EVENTS, -ENOBUFS);
-}
-
-/*
- * Filter of receivers. The kernel checks GENL_MCAST_CAP_NET_ADMIN only when a socket joins, and
- * any socket can join the number of a group before that group is registered.
- */
-static int lacks_capability(struct sock *sk, struct sk_buff *skb, void *data)
-{
-	struct file *file = sk->sk_socket ? sk->sk_socket->file : NULL;
-	struct net *net = data;
-
-	return !file || !file_ns_capable(file, net->user_ns, CAP_NET_ADMIN);
-}
-
-static void send_notification(struct net *net, const struct rca_report *report)
-{
-	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
-
-	if (!skb || put_notification(skb, net, report)) {
-		nlmsg_free(skb);
-		report_loss(net);
-		return;
-	}
-	rca_genl_multicast(&family, net, skb, EVENTS, lacks_capability);
-}
-
-static const struct rca_monitor_ops monitor_ops = {
-	.wanted = has_listeners,
-	.tell = send_notification,
-	.lost = report_loss,
+	{ .name = RDMA_CM_ALT_NL_GROUP, .flags = GENL_MCAST_CAP_NET_ADMIN },
 };
 
 static int dump_failure(const struct rca_nl_dump *dump, const struct rca_report *report)
@@ -120,7 +28,7 @@ static int dump_failure(const struct rca_nl_dump *dump, const struct rca_report 
 
 	if (!msg)
 		return -EMSGSIZE;
-	ret = put_report(dump->skb, report) ?:
+	ret = rca_nl_put_report(dump->skb, report) ?:
 	      rca_nl_put_owner(dump->skb, dump->userns, report->uid, pid_vnr(report->pid),
 			       report->comm);
 	return rca_nl_msg_end(dump, msg, ret);
@@ -133,10 +41,10 @@ static int dump_failures(struct sk_buff *skb, struct netlink_callback *cb)
 	struct rca_report report;
 	int ret = 0;
 
-	while (!ret && rca_log_next(dump.net, cb->args[0], &report)) {
+	while (!ret && rca_reports_next(dump.net, cb->args[0], &report)) {
 		if (rca_nl_may_see(&dump, report.uid))
 			ret = dump_failure(&dump, &report);
-		put_pid(report.pid);	/* got in rca_log_next() */
+		put_pid(report.pid);	/* got in rca_reports_next() */
 		if (!ret)
 			cb->args[0] = report.serial;
 	}
@@ -185,7 +93,7 @@ static bool __init joined_too_early(void)
 	if (RCA_MULTICAST_REFUSES)
 		return false;
 	msleep(20);
-	return has_listeners(&init_net);
+	return genl_has_listeners(&family, &init_net, 0);
 }
 
 /* Module init: register the family. Dumps are refused until rca_nl_allow_dumps(). */
@@ -198,19 +106,19 @@ int __init rca_netlink_init(void)
 		if (ret)
 			return ret;
 		if (!joined_too_early()) {
-			rca_monitor_set(&monitor_ops);
+			rca_reports_send_to(&family);
 			return 0;
 		}
 		genl_unregister_family(&family);
 	}
 	pr_warn("multicast group %s: a socket joins it each time before it is registered; notifications are off until the module is loaded again\n",
-		groups[EVENTS].name);
+		groups[0].name);
 	return genl_register_family(&family);
 }
 
 /* Module exit. Sleeps. */
 void rca_netlink_exit(void)
 {
-	rca_monitor_set(NULL);
+	rca_reports_send_to(NULL);
 	genl_unregister_family(&family);
 }

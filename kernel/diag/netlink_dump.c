@@ -12,11 +12,9 @@
 #include <linux/ktime.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/user_namespace.h>
 #include <net/genetlink.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
-#include <rdma/ib_addr.h>
 #include <rdma/ib_verbs.h>
 
 #include "cm/cm.h"
@@ -128,40 +126,11 @@ int rca_nl_msg_end(const struct rca_nl_dump *dump, void *msg, int ret)
 	return ret;
 }
 
-/*
- * The functions below put attributes, in any context. They return 0, or -EMSGSIZE
- * when the buffer is full.
- */
-
-int rca_nl_put_u64(struct sk_buff *skb, int attr, u64 value)
-{
-	return nla_put_u64_64bit(skb, attr, value, RDMA_CM_ALT_NL_A_PAD);
-}
-
-/*
- * User, process and program. @userns is the user namespace in which @uid is reported;
- * @pid is the process in the PID namespace of the reader, or 0 when it is not visible there.
- */
-int rca_nl_put_owner(struct sk_buff *skb, struct user_namespace *userns, kuid_t uid,
-		     pid_t pid, const char *comm)
-{
-	if (nla_put_u32(skb, RDMA_CM_ALT_NL_A_UID, from_kuid_munged(userns, uid)) ||
-	    (pid && nla_put_u32(skb, RDMA_CM_ALT_NL_A_PID, pid)))
-		return -EMSGSIZE;
-	return nla_put_string(skb, RDMA_CM_ALT_NL_A_COMM, comm);
-}
+/* The functions below put attributes, as those of event/event.h do. */
 
 static int rca_nl_put_ctx_owner(const struct rca_nl_dump *dump, const struct rca_ctx *ctx)
 {
 	return rca_nl_put_owner(dump->skb, dump->userns, ctx->uid, pid_vnr(ctx->pid), ctx->comm);
-}
-
-/* Nothing is put for an address without a family. */
-int rca_nl_put_addr(struct sk_buff *skb, int attr, const union rca_addr *addr)
-{
-	int len = rdma_addr_size(&addr->sa);
-
-	return len ? nla_put(skb, attr, len, addr) : 0;
 }
 
 static int rca_nl_put_port(struct sk_buff *skb, const struct ib_device *ibdev, u32 port)
@@ -172,20 +141,6 @@ static int rca_nl_put_port(struct sk_buff *skb, const struct ib_device *ibdev, u
 	strscpy(name, ibdev->name, sizeof(name));
 	return nla_put_string(skb, RDMA_CM_ALT_NL_A_DEV, name) ?:
 	       nla_put_u32(skb, RDMA_CM_ALT_NL_A_PORT, port);
-}
-
-static int put_number(struct sk_buff *skb, int attr, u32 number)
-{
-	return number ? nla_put_u32(skb, attr, number) : 0;
-}
-
-/* Those of a connection that it has. */
-int rca_nl_put_numbers(struct sk_buff *skb, const struct rca_tp_numbers *numbers)
-{
-	return put_number(skb, RDMA_CM_ALT_NL_A_COMM_ID, numbers->comm_id) ?:
-	       put_number(skb, RDMA_CM_ALT_NL_A_REMOTE_COMM_ID, numbers->remote_comm_id) ?:
-	       put_number(skb, RDMA_CM_ALT_NL_A_SESSION, numbers->session) ?:
-	       put_number(skb, RDMA_CM_ALT_NL_A_NUMBER, numbers->number);
 }
 
 /* Get a device that the reader of a dump may see, or NULL. */

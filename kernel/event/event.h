@@ -1,21 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Events, and where they go. This is all that the folders above see, but for the front ends, which
- * read queues: see event/queue.h.
+ * Events and reports, and where they go. This is all that the folders above see, but for the front
+ * ends, which read queues: see event/queue.h.
  */
 #ifndef RCA_EVENT_EVENT_H
 #define RCA_EVENT_EVENT_H
 
 #include <linux/atomic.h>
+#include <linux/build_bug.h>
 #include <linux/list.h>
+#include <linux/ratelimit_types.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/uidgid.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm_alt.h>
 
 #include "ctx/ctx.h"
+#include "lib/sockaddr.h"
 #include "lib/types.h"
 
-struct rca_queue;
+struct genl_family;
+struct net;
+struct pid;
+struct sk_buff;
+struct user_namespace;
 
 /**
  * struct rca_item - an entry of a queue
@@ -139,5 +150,118 @@ u32 rca_source_drop(struct rca_source *src, struct rca_event_count *event_count)
 struct rca_queue *rca_queue_get(struct rca_queue *queue);
 void rca_queue_put(struct rca_queue *queue);
 struct rca_obj *rca_queue_next_owner(struct rca_queue *queue);
+
+/*
+ * Reports of operations and events: notifications of the netlink family, and the failure log of
+ * each network namespace.
+ */
+
+/** RCA_REPORTS_KEPT - number of failures that a namespace keeps */
+#define RCA_REPORTS_KEPT 256
+
+/** RCA_REPORTS_WAIT_MAX - most records of a namespace that wait to be sent */
+#define RCA_REPORTS_WAIT_MAX 4096
+
+/** RCA_REPORT_OP_LEN - size of the name of an operation, with the terminating zero */
+#define RCA_REPORT_OP_LEN 16
+
+/**
+ * struct rca_report - the record of an operation that ended, or of an event
+ * @kept: entry in the failure log; empty if not in it (lock: rca_reports.lock)
+ * @waiting: entry in the list of records that wait to be sent, or empty (lock: rca_reports.lock)
+ * @serial: serial number in the failure log of the namespace, from 1; 0: it is not a failure
+ * @at: time of the operation or event, in ns since 1970; in the order of @waiting
+ * @ctx: serial number of the context
+ * @handle: handle of the id in the context
+ * @uid: owner of the context
+ * @pid: process that opened the context, or NULL; a reference while the record is in a list,
+ *       borrowed otherwise
+ * @comm: name of that process when it opened the context
+ * @op: name of the operation; empty for an event
+ * @event: type of the event
+ * @status: 0, a negative errno, or the reason of a reject
+ * @state: state of the id afterwards (enum rca_state)
+ * @before: the previous state of the id
+ * @ps: port space
+ * @local: local address, as far as it is known
+ * @peer: address of the peer, as far as it is known
+ * @dev: name of the device; empty without a device
+ * @port: port of the device
+ * @sgid: GID of the id on the port; zero without one
+ * @numbers: of its connection; of a connection request: those of the new id
+ */
+struct rca_report {
+	struct list_head kept;
+	struct list_head waiting;
+	u64 serial;
+	u64 at;
+	u64 ctx;
+	u32 handle;
+	kuid_t uid;
+	struct pid *pid;
+	char comm[TASK_COMM_LEN];
+	char op[RCA_REPORT_OP_LEN];
+	u32 event;
+	int status;
+	u8 state;
+	u8 before;
+	u16 ps;
+	union rca_addr local;
+	union rca_addr peer;
+	char dev[IB_DEVICE_NAME_MAX];
+	u32 port;
+	union ib_gid sgid;
+	struct rca_tp_numbers numbers;
+};
+
+/* The failure log of a namespace takes at most 128 KiB. */
+static_assert(sizeof(struct rca_report) <= 512);
+
+/**
+ * struct rca_reports - the records of a namespace
+ * @lock: protects the members below but @refusals
+ * @net: the namespace (immutable); referenced while @delivering
+ * @log: the failures that are kept, the oldest first
+ * @count: number of records in @log
+ * @serial: serial number of the newest failure
+ * @wait: the records that wait to be sent, the oldest first
+ * @waits: number of records in @wait, up to RCA_REPORTS_WAIT_MAX
+ * @lost: a record could not be sent because too many waited or there was no memory
+ * @since: number of records sent since the last report of a loss
+ * @delivering: @work is queued or running
+ * @work: sends records
+ * @refusals: rate limit of refused requests, so that a flood of them does not fill the log
+ */
+struct rca_reports {
+	spinlock_t lock;
+	struct net *net;
+	struct list_head log;
+	unsigned int count;
+	u64 serial;
+	struct list_head wait;
+	unsigned int waits;
+	bool lost;
+	unsigned int since;
+	bool delivering;
+	struct work_struct work;
+	struct ratelimit_state refusals;
+};
+
+int rca_report_init(void);
+void rca_report_exit(void);
+void rca_reports_send_to(const struct genl_family *to);
+bool rca_reports_wanted(struct net *net);
+struct rca_reports *rca_reports_of(struct net *net);
+void rca_report(struct rca_reports *reports, struct rca_report *report, bool keep);
+bool rca_reports_ratelimit(struct net *net);
+bool rca_reports_next(struct net *net, u64 after, struct rca_report *copy);
+
+/* Attributes of messages of the netlink family */
+int rca_nl_put_u64(struct sk_buff *skb, int attr, u64 value);
+int rca_nl_put_owner(struct sk_buff *skb, struct user_namespace *userns, kuid_t uid,
+		     pid_t pid, const char *comm);
+int rca_nl_put_addr(struct sk_buff *skb, int attr, const union rca_addr *addr);
+int rca_nl_put_numbers(struct sk_buff *skb, const struct rca_tp_numbers *numbers);
+int rca_nl_put_report(struct sk_buff *skb, const struct rca_report *report);
 
 #endif

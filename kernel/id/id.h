@@ -325,8 +325,8 @@ struct rca_peer_qp {
  * lock of ctxs             spinlock  the xarray of contexts        any, irqs off
  * rca_ctx.queues_lock      spinlock  the queues of a context that  process
  *                                    have a file
- * log_net.lock             spinlock  failure log of a namespace    any, irqs off
- * monitor_lock             spinlock  notifications to be sent      any, irqs off
+ * rca_reports.lock         spinlock  failure log of a namespace,   any, irqs off
+ *                                    notifications to be sent
  * ======================== ========= ============================= ==================
  *
  * Callbacks of transports take rca_id.lock and the locks after it, and RCU.
@@ -532,8 +532,8 @@ struct rca_step rca_id_step_post(struct rca_id *id, enum rca_input input, struct
 struct rca_step rca_id_step_post_reserved(struct rca_id *id, enum rca_input input, int status);
 struct rca_step rca_id_step_post_locked(struct rca_id *id, enum rca_input input,
 					struct rca_event **ev, int status);
-void rca_id_report_event_on_locked(struct rca_id *id, u32 type, int status,
-				   const union rca_addr *peer);
+void rca_id_report_event_locked(struct rca_id *id, u32 type, int status,
+				const union rca_addr *peer, const struct rca_id *conn);
 void rca_id_report_op(struct rca_id *id, const char *op, int ret);
 void rca_id_report_op_on(struct rca_id *id, const char *op, int ret, const union rca_addr *local,
 			 const union rca_addr *peer);

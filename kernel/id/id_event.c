@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Events of an id: allocation of records in advance, posting, and diagnostics: tracepoints, netlink
- * notifications, and the failure log.
+ * Events of an id: allocation of records in advance, posting, and reports. One call reports what
+ * has happened: to tracepoints, the kernel log, listeners of the netlink family, and the failure
+ * log.
  *
  * Locking: rca_id.lock for the reserved record, for posting and for reports.
  */
@@ -23,7 +24,6 @@
 #include "lib/testing.h"
 #include "lib/trace.h"
 #include "lib/uerrno.h"
-#include "log/log.h"
 #include "transport/transport.h"
 
 /* Events that report a failure. The status of a user event has no meaning to the module. */
@@ -116,26 +116,27 @@ static noinline void report_locked(struct rca_id *id, const struct rca_id *conn,
 	if (failure)
 		log_failure(id, &report, failure);
 	if (id->net)
-		rca_log_report(id->net, &report, failure);
+		rca_report(rca_reports_of(id->net), &report, failure);
 }
 
 /* Expects rca_id.op or rca_id.lock to be held by the caller. */
 static bool is_monitored(const struct rca_id *id)
 {
-	return id->net && rca_monitor_wanted(id->net);
+	return id->net && rca_reports_wanted(id->net);
 }
 
 /**
- * rca_id_report_event_on_locked() - report that an event of a part of an id is posted
+ * rca_id_report_event_locked() - report that an event is posted
  * @id: the id
  * @type: type of the event
  * @status: status of the event
- * @peer: the peer of that part; for a membership, the group
+ * @peer: the peer of the id; for a membership, the group
+ * @conn: the id whose connection it is about: @id, or of a connection request the new one
  *
  * Context: Any context. Expects @id->lock to be held by the caller.
  */
-void rca_id_report_event_on_locked(struct rca_id *id, u32 type, int status,
-				   const union rca_addr *peer)
+void rca_id_report_event_locked(struct rca_id *id, u32 type, int status,
+				const union rca_addr *peer, const struct rca_id *conn)
 {
 	const char *failure = type < ARRAY_SIZE(failures) ? failures[type] : NULL;
 
@@ -143,25 +144,7 @@ void rca_id_report_event_on_locked(struct rca_id *id, u32 type, int status,
 		failure = NULL;
 	trace_rca_event(id->obj.handle, &id->local.sa, &peer->sa, type, status);
 	if (failure || is_monitored(id))
-		report_locked(id, id, &id->local, peer, NULL, type, status, failure);
-}
-
-/* Report that a connection request is posted, with the numbers of the new id. */
-RCA_VISIBLE_IF_KUNIT
-void rca_id_report_request_locked(struct rca_id *listener, const struct rca_id *child)
-{
-	const u32 type = RDMA_CM_ALT_EVENT_CONNECT_REQUEST;
-
-	trace_rca_event(listener->obj.handle, &listener->local.sa, &listener->dst.sa, type, 0);
-	if (is_monitored(listener))
-		report_locked(listener, child, &listener->local, &listener->dst, NULL, type, 0,
-			      NULL);
-}
-
-/* rca_id_report_event_on_locked() for an event of the id itself. */
-RCA_VISIBLE_IF_KUNIT void rca_id_report_event_locked(struct rca_id *id, u32 type, int status)
-{
-	rca_id_report_event_on_locked(id, type, status, &id->dst);
+		report_locked(id, conn, &id->local, peer, NULL, type, status, failure);
 }
 
 static void report_op(struct rca_id *id, const char *op, int ret, const union rca_addr *local,
@@ -221,7 +204,7 @@ void rca_id_report_refused(struct rca_id *listener, const union rca_addr *peer, 
 {
 	unsigned long flags;
 
-	if (!rca_monitor_ratelimit(listener->net))
+	if (!rca_reports_ratelimit(listener->net))
 		return;
 	spin_lock_irqsave(&listener->lock, flags);
 	report_locked(listener, listener, &listener->local, peer, "request", 0,
@@ -337,7 +320,7 @@ void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int s
 {
 	lockdep_assert_held(&id->lock);
 	status = rca_user_errno(status);
-	rca_id_report_event_locked(id, type, status);
+	rca_id_report_event_locked(id, type, status, &id->dst, id);
 	if (ev) {
 		ev->rec.type = type;
 		ev->rec.status = status;
@@ -359,9 +342,9 @@ void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int s
 void rca_id_post_request_locked(struct rca_id *listener, struct rca_event *ev)
 {
 	lockdep_assert_held(&listener->lock);
-	rca_id_report_request_locked(listener, rca_id_of(ev->child));
 	ev->rec.type = RDMA_CM_ALT_EVENT_CONNECT_REQUEST;
 	ev->rec.status = 0;
+	rca_id_report_event_locked(listener, ev->rec.type, 0, &listener->dst, rca_id_of(ev->child));
 	rca_post(&listener->src, ev);
 }
 
@@ -439,7 +422,7 @@ void rca_id_post_net_locked(struct rca_id *id, u32 type)
 
 	lockdep_assert_held(&id->lock);
 	if (rca_post_notice(&id->src, type, status))
-		rca_id_report_event_locked(id, type, status);
+		rca_id_report_event_locked(id, type, status, &id->dst, id);
 }
 
 /**
@@ -476,7 +459,7 @@ int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg)
 	ev->rec.user_status = status;
 	ev->rec.user_arg = arg;
 	spin_lock_irq(&id->lock);
-	rca_id_report_event_locked(id, type, status);
+	rca_id_report_event_locked(id, type, status, &id->dst, id);
 	rca_post(&id->src, ev);
 	spin_unlock_irq(&id->lock);
 	return 0;

@@ -18,10 +18,10 @@ struct rca_bind;
 struct rca_bucket;
 struct rca_event;
 struct rca_id;
-struct rca_monitor_queue;
 struct rca_path_answer;
 struct rca_queue;
 struct rca_report;
+struct rca_reports;
 struct rca_service_wanted;
 struct rca_services;
 struct rca_tp_request;
@@ -81,13 +81,11 @@ void rca_link_destroy_cqs(struct rca_trunk_link *link);
 unsigned long rca_watch_idle_for(const struct rca_trunk *trunk);
 
 /* What an administrator is told */
-void rca_id_report_event_locked(struct rca_id *id, u32 type, int status);
-void rca_id_report_request_locked(struct rca_id *listener, const struct rca_id *child);
 const char *rca_id_reason(const struct rca_id *id, u32 event, int reason);
 int rca_nl_put_transport(struct sk_buff *skb, const struct rca_id *id);
-void rca_monitor_queue_init(struct rca_monitor_queue *queue, struct net *net);
-void rca_monitor_enqueue(struct rca_monitor_queue *queue, const struct rca_report *report);
-void rca_monitor_flush(void);
+typedef void (*rca_report_hook_t)(struct net *net, const struct rca_report *report);
+extern rca_report_hook_t rca_report_hook;
+void rca_reports_init(struct rca_reports *reports, struct net *net);
 
 #else
 #define RCA_VISIBLE_IF_KUNIT static

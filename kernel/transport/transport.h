@@ -292,20 +292,6 @@ struct rca_tp_upcalls {
 extern const struct rca_tp_upcalls *rca_tp_upcalls;
 
 /**
- * struct rca_tp_numbers - numbers by which messages on the wire name a connection; 0: none
- * @comm_id: over ib_cm: communication ID of this host, or its request ID of datagrams
- * @remote_comm_id: over ib_cm: communication ID of the peer, once it is known
- * @session: over a trunk: number of its session
- * @number: over a trunk: number of the connection in the session
- */
-struct rca_tp_numbers {
-	u32 comm_id;
-	u32 remote_comm_id;
-	u32 session;
-	u32 number;
-};
-
-/**
  * struct rca_tp_ops - a transport
  * @owner: the module that has it, to which each lower cm_id with an owner holds a reference; NULL:
  *         this one

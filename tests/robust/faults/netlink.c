@@ -262,7 +262,7 @@ static bool hears(int nl)
 /* In the operation: without memory its failure replaces an older one. */
 TEST(notification_of_an_operation)
 {
-	struct text report = text_of_function("rca_log_report");
+	struct text report = text_of_function("rca_report");
 	unsigned int heard = 0, missed = 0;
 	struct sweep s = {};
 	uint64_t before;

@@ -14,7 +14,6 @@
 #include "fake/fake_suite.h"
 #include "fake/kept.h"
 #include "lib/testing.h"
-#include "log/log.h"
 
 static const int attrs[] = {
 	RDMA_CM_ALT_NL_A_COMM_ID, RDMA_CM_ALT_NL_A_REMOTE_COMM_ID, RDMA_CM_ALT_NL_A_SESSION,
@@ -128,35 +127,25 @@ static void failure_has_them(struct kunit *test)
 
 static struct rca_tp_numbers told;
 
-static bool wanted(struct net *net)
-{
-	return net == &init_net;
-}
-
 static void tell(struct net *net, const struct rca_report *report)
 {
-	if (!*report->op && report->event == RDMA_CM_ALT_EVENT_CONNECT_REQUEST)
+	if (report && !*report->op && report->event == RDMA_CM_ALT_EVENT_CONNECT_REQUEST)
 		told = report->numbers;
-}
-
-static void lost(struct net *net)
-{
 }
 
 /* The event is one of the listener, but its numbers are those of the new id. */
 static void request_has_those_of_the_new_id(struct kunit *test)
 {
-	static const struct rca_monitor_ops ops = { .wanted = wanted, .tell = tell, .lost = lost };
 	struct rca_id *listener = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_id *child = fake_child(test, test->priv);
-	const struct rca_monitor_ops *before = rca_monitor_set(&ops);
 
+	reports_hook(tell);
 	memset(&told, 0, sizeof(told));
 	spin_lock_irq(&listener->lock);
-	rca_id_report_request_locked(listener, child);
+	rca_id_report_event_locked(listener, RDMA_CM_ALT_EVENT_CONNECT_REQUEST, 0, &listener->dst,
+				   child);
 	spin_unlock_irq(&listener->lock);
-	rca_monitor_flush();
-	rca_monitor_set(before);
+	reports_hook(NULL);
 	KUNIT_EXPECT_NE(test, told.comm_id, 0);
 	KUNIT_EXPECT_EQ(test, told.comm_id, ((struct fake_lower *)child->lower)->number);
 	KUNIT_EXPECT_EQ(test, told.remote_comm_id, FAKE_REMOTE_COMM_ID);

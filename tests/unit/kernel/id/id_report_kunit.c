@@ -196,7 +196,7 @@ static void events_that_are_failures(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(events); i++) {
 		before = kept_count();
 		spin_lock_irqsave(&id->lock, flags);
-		rca_id_report_event_locked(id, events[i].type, events[i].status);
+		rca_id_report_event_locked(id, events[i].type, events[i].status, &id->dst, id);
 		spin_unlock_irqrestore(&id->lock, flags);
 		KUNIT_EXPECT_EQ_MSG(test, kept_count() - before, (u64)events[i].kept,
 				    "event %u, status %d", events[i].type, events[i].status);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/log/: the failure log of a namespace and its bounds, and the records that a
- * receiver gets.
+ * Tests of kernel/event/report.c: the failure log of a namespace and its bounds, and notifications.
  *
- * They use the initial network namespace, whose earlier records they drop, and replace the netlink
- * family as the receiver meanwhile.
+ * They use the initial network namespace, whose earlier records they drop, and get the
+ * notifications in place of the group of the netlink family meanwhile.
  */
 #include <kunit/test.h>
 #include <linux/irqflags.h>
@@ -16,15 +15,15 @@
 #include <linux/spinlock.h>
 #include <net/net_namespace.h>
 
+#include "event/event.h"
 #include "fake/kept.h"
 #include "lib/testing.h"
-#include "log/log.h"
 
 static void report_one(u32 handle, bool keep)
 {
 	struct rca_report report = { .handle = handle, .op = "test", .status = -EINVAL };
 
-	rca_log_report(&init_net, &report, keep);
+	rca_report(rca_reports_of(&init_net), &report, keep);
 }
 
 static void failure_is_kept_as_it_was_told(struct kunit *test)
@@ -34,8 +33,8 @@ static void failure_is_kept_as_it_was_told(struct kunit *test)
 	u64 before = kept_count();
 
 	told.pid = task_tgid(current);
-	rca_log_report(&init_net, &told, true);
-	KUNIT_ASSERT_TRUE(test, rca_log_next(&init_net, before, &kept));
+	rca_report(rca_reports_of(&init_net), &told, true);
+	KUNIT_ASSERT_TRUE(test, rca_reports_next(&init_net, before, &kept));
 	KUNIT_EXPECT_EQ(test, kept.handle, 7u);
 	KUNIT_EXPECT_EQ(test, kept.event, 3u);
 	KUNIT_EXPECT_EQ(test, kept.status, -ENODEV);
@@ -44,7 +43,7 @@ static void failure_is_kept_as_it_was_told(struct kunit *test)
 	KUNIT_EXPECT_GT(test, kept.at, 0ULL);
 	KUNIT_EXPECT_GT(test, kept.serial, before);
 	put_pid(kept.pid);
-	KUNIT_EXPECT_FALSE(test, rca_log_next(&init_net, kept.serial, &kept));
+	KUNIT_EXPECT_FALSE(test, rca_reports_next(&init_net, kept.serial, &kept));
 }
 
 static void what_goes_well_is_not_kept(struct kunit *test)
@@ -61,19 +60,19 @@ static void oldest_goes_first(struct kunit *test)
 	u64 after = 0, last;
 	u32 count = 0, i;
 
-	for (i = 0; i < 2 * RCA_LOG_ENTRIES + 3; i++)
+	for (i = 0; i < 2 * RCA_REPORTS_KEPT + 3; i++)
 		report_one(i, true);
 	last = kept_count();
-	while (rca_log_next(&init_net, after, &report)) {
+	while (rca_reports_next(&init_net, after, &report)) {
 		put_pid(report.pid);
 		if (after)
 			KUNIT_EXPECT_EQ(test, report.serial, after + 1);
 		after = report.serial;
 		count++;
 	}
-	KUNIT_EXPECT_EQ(test, count, (u32)RCA_LOG_ENTRIES);
+	KUNIT_EXPECT_EQ(test, count, (u32)RCA_REPORTS_KEPT);
 	KUNIT_EXPECT_EQ(test, after, last);
-	KUNIT_EXPECT_EQ(test, report.handle, 2u * RCA_LOG_ENTRIES + 2);
+	KUNIT_EXPECT_EQ(test, report.handle, 2u * RCA_REPORTS_KEPT + 2);
 }
 
 /* A record holds a reference on its process, which must not leak. */
@@ -83,13 +82,13 @@ static void processes_are_not_kept_for_ever(struct kunit *test)
 	struct rca_report report = { .pid = pid, .op = "test", .status = -EINVAL };
 	unsigned int before, i;
 
-	for (i = 0; i < RCA_LOG_ENTRIES; i++)
+	for (i = 0; i < RCA_REPORTS_KEPT; i++)
 		report_one(i, true);
 	before = refcount_read(&pid->count);
-	for (i = 0; i < RCA_LOG_ENTRIES; i++)
-		rca_log_report(&init_net, &report, true);
-	KUNIT_EXPECT_EQ(test, refcount_read(&pid->count), before + RCA_LOG_ENTRIES);
-	for (i = 0; i < RCA_LOG_ENTRIES; i++)
+	for (i = 0; i < RCA_REPORTS_KEPT; i++)
+		rca_report(rca_reports_of(&init_net), &report, true);
+	KUNIT_EXPECT_EQ(test, refcount_read(&pid->count), before + RCA_REPORTS_KEPT);
+	for (i = 0; i < RCA_REPORTS_KEPT; i++)
 		report_one(i, true);
 	KUNIT_EXPECT_EQ(test, refcount_read(&pid->count), before);
 	put_pid(pid);
@@ -104,48 +103,34 @@ static struct {
 	bool may_sleep;
 } received;
 
-static bool wanted(struct net *net)
-{
-	return net_eq(net, &init_net);
-}
-
 static void receive(struct net *net, const struct rca_report *report)
 {
+	if (!report) {
+		received.losses++;
+		return;
+	}
 	received.in_order &= report->handle == received.last_handle + 1;
 	received.may_sleep &= in_task() && !irqs_disabled() && !rcu_preempt_depth();
 	received.last_handle = report->handle;
 	received.reports++;
 }
 
-static void receive_loss(struct net *net)
-{
-	received.losses++;
-}
-
-static const struct rca_monitor_ops receiver = {
-	.wanted = wanted,
-	.tell = receive,
-	.lost = receive_loss,
-};
-
 /* Report as ids do: with a lock held, and interrupts disabled. */
 static void report_many(u32 count)
 {
 	static DEFINE_SPINLOCK(lock);
-	const struct rca_monitor_ops *before;
 	unsigned long flags;
 	u32 i;
 
 	memset(&received, 0, sizeof(received));
 	received.in_order = true;
 	received.may_sleep = true;
-	before = rca_monitor_set(&receiver);
+	reports_hook(receive);
 	spin_lock_irqsave(&lock, flags);
 	for (i = 1; i <= count; i++)
 		report_one(i, false);
 	spin_unlock_irqrestore(&lock, flags);
-	rca_monitor_flush();
-	rca_monitor_set(before);
+	reports_hook(NULL);
 }
 
 /* The receiver transmits over network devices, which is not allowed in atomic context. */
@@ -164,14 +149,14 @@ static void listener_is_told_where_it_may_sleep(struct kunit *test)
  */
 static void listener_is_told_what_it_misses(struct kunit *test)
 {
-	report_many(4 * RCA_MONITOR_QUEUE_MAX);
-	KUNIT_EXPECT_GE(test, received.reports, (unsigned int)RCA_MONITOR_QUEUE_MAX);
+	report_many(4 * RCA_REPORTS_WAIT_MAX);
+	KUNIT_EXPECT_GE(test, received.reports, (unsigned int)RCA_REPORTS_WAIT_MAX);
 	if (num_online_cpus() == 1) {
-		KUNIT_EXPECT_EQ(test, received.reports, (unsigned int)RCA_MONITOR_QUEUE_MAX);
+		KUNIT_EXPECT_EQ(test, received.reports, (unsigned int)RCA_REPORTS_WAIT_MAX);
 		KUNIT_EXPECT_EQ(test, received.losses, 1u);
 		KUNIT_EXPECT_TRUE(test, received.in_order);
 	}
-	KUNIT_EXPECT_TRUE(test, received.losses || received.reports == 4 * RCA_MONITOR_QUEUE_MAX);
+	KUNIT_EXPECT_TRUE(test, received.losses || received.reports == 4 * RCA_REPORTS_WAIT_MAX);
 	KUNIT_EXPECT_TRUE(test, received.may_sleep);
 }
 
@@ -183,35 +168,23 @@ static struct {
 
 static void receive_flood(struct net *net, const struct rca_report *report)
 {
-	if (!flood.left)
+	if (!report)
+		flood.losses += !!flood.left;
+	if (!report || !flood.left)
 		return;
 	flood.left--;
 	report_one(1, false);
 	report_one(2, false);
 }
 
-static void flood_lost(struct net *net)
-{
-	flood.losses += !!flood.left;
-}
-
-static const struct rca_monitor_ops flood_ops = {
-	.wanted = wanted,
-	.tell = receive_flood,
-	.lost = flood_lost,
-};
-
 /* A loss is reported during the flood, which may never end, but not for each record. */
 static void listener_is_told_while_it_misses_it(struct kunit *test)
 {
-	const struct rca_monitor_ops *before;
-
-	flood.left = 6 * RCA_MONITOR_QUEUE_MAX;
+	flood.left = 6 * RCA_REPORTS_WAIT_MAX;
 	flood.losses = 0;
-	before = rca_monitor_set(&flood_ops);
+	reports_hook(receive_flood);
 	report_one(1, false);
-	rca_monitor_flush();
-	rca_monitor_set(before);
+	reports_hook(NULL);
 	KUNIT_EXPECT_EQ(test, flood.left, 0u);
 	KUNIT_EXPECT_GE(test, flood.losses, 4u);
 	KUNIT_EXPECT_LE(test, flood.losses, 6u);
@@ -219,33 +192,29 @@ static void listener_is_told_while_it_misses_it(struct kunit *test)
 
 static void nobody_has_to_listen(struct kunit *test)
 {
-	const struct rca_monitor_ops *before = rca_monitor_set(NULL);
-
 	memset(&received, 0, sizeof(received));
-	KUNIT_EXPECT_FALSE(test, rca_monitor_wanted(&init_net));
+	KUNIT_EXPECT_FALSE(test, rca_reports_wanted(&init_net));
 	report_one(1, false);
-	rca_monitor_set(&receiver);
-	KUNIT_EXPECT_TRUE(test, rca_monitor_wanted(&init_net));
-	rca_monitor_flush();
+	reports_hook(receive);
+	KUNIT_EXPECT_TRUE(test, rca_reports_wanted(&init_net));
+	reports_hook(NULL);
 	KUNIT_EXPECT_EQ(test, received.reports, 0u);
-	rca_monitor_set(before);
 }
 
 /* Records that were not delivered before the receiver is removed are dropped. */
 static void who_has_gone_hears_nothing(struct kunit *test)
 {
-	const struct rca_monitor_ops *before = rca_monitor_set(&receiver);
 	u32 i;
 
-	for (i = 0; i < 2 * RCA_MONITOR_QUEUE_MAX; i++)
+	reports_hook(receive);
+	for (i = 0; i < 2 * RCA_REPORTS_WAIT_MAX; i++)
 		report_one(i, false);
-	rca_monitor_set(NULL);
+	reports_hook(NULL);
 	memset(&received, 0, sizeof(received));
-	rca_monitor_set(&receiver);
-	rca_monitor_flush();
+	reports_hook(receive);
+	reports_hook(NULL);
 	KUNIT_EXPECT_EQ(test, received.reports, 0u);
 	KUNIT_EXPECT_EQ(test, received.losses, 0u);
-	rca_monitor_set(before);
 }
 
 /* Two namespaces; records of the second have FEW in their handle. */
@@ -261,6 +230,10 @@ static struct {
 
 static void receive_two(struct net *net, const struct rca_report *report)
 {
+	if (!report) {
+		two.losses++;
+		return;
+	}
 	two.from_the_future |= report->at > ktime_get_real_ns();
 	if (report->handle < FEW) {
 		two.many++;
@@ -271,54 +244,43 @@ static void receive_two(struct net *net, const struct rca_report *report)
 	}
 }
 
-static void two_lost(struct net *net)
-{
-	two.losses++;
-}
-
-static const struct rca_monitor_ops two_ops = {
-	.wanted = wanted,
-	.tell = receive_two,
-	.lost = two_lost,
-};
-
-static void enqueue_many(struct rca_monitor_queue *queue, u32 handle, unsigned int count)
+static void report_to(struct rca_reports *reports, u32 handle, unsigned int count)
 {
 	struct rca_report report = { .op = "test", .at = U64_MAX };
 	unsigned int i;
 
 	for (i = 0; i < count; i++) {
 		report.handle = handle + i;
-		rca_monitor_enqueue(queue, &report);
+		rca_report(reports, &report, false);
 	}
 }
 
 /* A namespace with many records neither uses up the space of another nor delays it. */
 static void namespaces_do_not_crowd_each_other_out(struct kunit *test)
 {
-	struct rca_monitor_queue *queue = kunit_kcalloc(test, 2, sizeof(*queue), GFP_KERNEL);
-	const struct rca_monitor_ops *before;
+	struct rca_reports *reports = kunit_kcalloc(test, 2, sizeof(*reports), GFP_KERNEL);
 
-	KUNIT_ASSERT_NOT_NULL(test, queue);
-	rca_monitor_queue_init(&queue[0], &init_net);
-	rca_monitor_queue_init(&queue[1], &init_net);
+	KUNIT_ASSERT_NOT_NULL(test, reports);
+	rca_reports_init(&reports[0], &init_net);
+	rca_reports_init(&reports[1], &init_net);
 	memset(&two, 0, sizeof(two));
-	before = rca_monitor_set(&two_ops);
+	reports_hook(receive_two);
 	preempt_disable();
-	enqueue_many(&queue[0], 0, 2 * RCA_MONITOR_QUEUE_MAX);
-	enqueue_many(&queue[1], FEW, 10);
+	report_to(&reports[0], 0, 2 * RCA_REPORTS_WAIT_MAX);
+	report_to(&reports[1], FEW, 10);
 	preempt_enable();
-	rca_monitor_flush();
-	rca_monitor_set(before);
+	reports_flush(&reports[0]);
+	reports_flush(&reports[1]);
+	reports_hook(NULL);
 	/* The time of a record is that of its turn in the queue. */
 	KUNIT_EXPECT_FALSE(test, two.from_the_future);
 	KUNIT_EXPECT_EQ(test, two.few, 10u);
-	KUNIT_EXPECT_GE(test, two.many, (unsigned int)RCA_MONITOR_QUEUE_MAX);
-	KUNIT_EXPECT_TRUE(test, list_empty(&queue[0].turn));
-	KUNIT_EXPECT_TRUE(test, list_empty(&queue[1].turn));
+	KUNIT_EXPECT_GE(test, two.many, (unsigned int)RCA_REPORTS_WAIT_MAX);
+	KUNIT_EXPECT_FALSE(test, reports[0].delivering);
+	KUNIT_EXPECT_FALSE(test, reports[1].delivering);
 	if (num_online_cpus() > 1)
 		return;
-	KUNIT_EXPECT_EQ(test, two.many, (unsigned int)RCA_MONITOR_QUEUE_MAX);
+	KUNIT_EXPECT_EQ(test, two.many, (unsigned int)RCA_REPORTS_WAIT_MAX);
 	KUNIT_EXPECT_EQ(test, two.between, 10u);
 	KUNIT_EXPECT_EQ(test, two.losses, 1u);
 }
@@ -328,7 +290,7 @@ static void few_refusals_are_told(struct kunit *test)
 	unsigned int told = 0, i;
 
 	for (i = 0; i < 1000; i++)
-		told += rca_monitor_ratelimit(&init_net);
+		told += rca_reports_ratelimit(&init_net);
 	KUNIT_EXPECT_GT(test, told, 0u);
 	KUNIT_EXPECT_LT(test, told, 100u);
 }
