@@ -23,6 +23,7 @@
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <rdma/ib_addr.h>
+#include <rdma/ib_marshall.h>
 #include <rdma/ib_sa.h>
 #include <rdma/rdma_user_cm.h>
 
@@ -311,15 +312,13 @@ struct ib_sa_client rca_sa_client;
  * @mc: membership of ib_sa (immutable)
  * @ibdev: the device
  * @port_num: port of the device
- * @done: callback
- * @member: argument of @done
+ * @owner: argument of the callback
  */
 struct rca_group_ib {
 	struct ib_sa_multicast *mc;
 	struct ib_device *ibdev;
 	u32 port_num;
-	rca_group_ib_done done;
-	void *member;
+	void *owner;
 };
 
 /*
@@ -407,27 +406,29 @@ u32 rca_group_ib_qkey(struct ib_device *ibdev, u32 port_num, const union ib_gid 
 static int ib_group_joined(int status, struct ib_sa_multicast *mc)
 {
 	struct rca_group_ib *group = mc->context;
+	struct ib_uverbs_ah_attr user_ah = {};
 	struct rdma_ah_attr ah = {};
 
 	if (!status)
 		status = ib_init_ah_from_mcmember(group->ibdev, group->port_num, &mc->rec, NULL,
 						  IB_GID_TYPE_IB, &ah);
-	group->done(group->member, status, status ? NULL : &ah, be32_to_cpu(mc->rec.qkey));
-	if (!status)
+	if (!status) {
+		ib_copy_ah_attr_to_user(group->ibdev, &user_ah, &ah);
 		rdma_destroy_ah_attr(&ah);
+	}
+	rca_tp_upcalls->joined(group->owner, status, &user_ah, be32_to_cpu(mc->rec.qkey));
 	return 0;	/* rca_group_ib_leave() frees @mc */
 }
 
 /*
  * Join a group over InfiniBand. Beside its address, a new group has the parameters of the broadcast
- * group of the IPoIB subnet. Sleeps. @done is called once when the join has ended, possibly before
- * this returns, and once more when the group is lost; not after rca_group_ib_leave().
+ * group of the IPoIB subnet. Sleeps. &rca_tp_upcalls.joined is called for @owner.
  *
  * Return: the membership; ERR_PTR(): -EINVAL: not the address of a group; -EADDRNOTAVAIL: no
  * network device is a member of the broadcast group; -ENODEV; -ENOMEM.
  */
 struct rca_group_ib *rca_group_ib_join(struct ib_device *ibdev, const struct rca_tp_join *req,
-				       rca_group_ib_done done, void *member)
+				       void *owner)
 {
 	struct ib_sa_mcmember_rec rec;
 	struct rca_group_ib *group;
@@ -446,8 +447,7 @@ struct rca_group_ib *rca_group_ib_join(struct ib_device *ibdev, const struct rca
 		return ERR_PTR(-ENOMEM);
 	group->ibdev = ibdev;
 	group->port_num = req->port_num;
-	group->done = done;
-	group->member = member;
+	group->owner = owner;
 	rec.mgid = mgid;
 	rec.port_gid = req->sgid_attr->gid;
 	rec.pkey = cpu_to_be16(req->pkey);

@@ -17,9 +17,6 @@
 #include "lib/compat.h"
 #include "lib/timing.h"
 
-/* All transports use it. */
-const struct rca_tp_upcalls *rca_tp_upcalls;
-
 static void get_rep(struct rca_tp_event *out, const struct ib_cm_event *event)
 {
 	const struct ib_cm_rep_event_param *rep = &event->param.rep_rcvd;
@@ -394,30 +391,17 @@ static int ib_ah_attr(struct ib_device *dev, u32 port_num, struct sa_path_rec *p
 
 /**
  * struct ib_member - a membership in a multicast group
- * @ibdev: the device
- * @owner: for the callback
  * @roce: over RoCE: the membership of the network device
  * @ib: else: the membership at the subnet administrator
  */
 struct ib_member {
-	struct ib_device *ibdev;
-	void *owner;
 	void *roce;
 	struct rca_group_ib *ib;
 };
 
-static void group_joined(void *data, int status, struct rdma_ah_attr *ah, u32 qkey)
-{
-	struct ib_member *member = data;
-	struct ib_uverbs_ah_attr user_ah = {};
-
-	if (!status)
-		ib_copy_ah_attr_to_user(member->ibdev, &user_ah, ah);
-	rca_tp_upcalls->joined(member->owner, status, &user_ah, qkey);
-}
-
 static void *ib_join(struct ib_device *ibdev, const struct rca_tp_join *req, void *owner)
 {
+	struct ib_uverbs_ah_attr user_ah = {};
 	struct rdma_ah_attr ah = {};
 	struct ib_member *member;
 	void *group;
@@ -425,21 +409,21 @@ static void *ib_join(struct ib_device *ibdev, const struct rca_tp_join *req, voi
 	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
 	if (!member)
 		return ERR_PTR(-ENOMEM);
-	member->ibdev = ibdev;
-	member->owner = owner;
 	if (rdma_protocol_roce(ibdev, req->port_num)) {
 		group = rca_group_join(ibdev, req, &ah);
 		member->roce = group;
 	} else {
-		group = rca_group_ib_join(ibdev, req, group_joined, member);
+		group = rca_group_ib_join(ibdev, req, owner);
 		member->ib = group;
 	}
 	if (IS_ERR(group)) {
 		kfree(member);
 		return group;
 	}
-	if (member->roce)
-		group_joined(member, 0, &ah, req->qkey);
+	if (member->roce) {
+		ib_copy_ah_attr_to_user(ibdev, &user_ah, &ah);
+		rca_tp_upcalls->joined(owner, 0, &user_ah, req->qkey);
+	}
 	return member;
 }
 

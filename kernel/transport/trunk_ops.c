@@ -19,6 +19,9 @@
 /* Bit of a partition key (IBTA volume 1, 10.9.1). */
 #define FULL_MEMBER	0x8000
 
+/* What all transports call back. */
+const struct rca_tp_upcalls *rca_tp_upcalls;
+
 /* NULL: the module is not loaded. */
 const struct rca_trunk_ops __rcu *rca_trunk_ops;
 
