@@ -22,21 +22,20 @@
  * The memory is not charged to a cgroup, because the ids of a user share the answers, and those of
  * all users the space; path_cache_max bounds it.
  *
- * Locking: cache_lock to add and to remove; answers are found under RCU and are immutable, but for
- * marks that are single words. Process context.
+ * Locking: rca_paths.lock to add and to remove; answers are found under RCU and are immutable, but
+ * for marks that are single words. Process context.
  */
 #include "cm/cm.h"
 
 #include <linux/build_bug.h>
-#include <linux/jhash.h>
 #include <linux/jiffies.h>
-#include <linux/list.h>
 #include <linux/module.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
 #include <linux/stddef.h>
 #include <linux/string.h>
 
+#include "lib/lru.h"
 #include "lib/testing.h"
 
 static unsigned int path_cache_s = 60;
@@ -48,99 +47,49 @@ RCA_VISIBLE_IF_KUNIT unsigned int rca_path_cache_max = 16384;
 module_param_named(path_cache_max, rca_path_cache_max, uint, 0644);
 MODULE_PARM_DESC(path_cache_max, "how many of them are kept, 256 bytes each");
 
-/* See make_room(). */
-#define MOST_LOOKS	32
-
 /* Time after which a doubted path is asked for again. */
 #define DOUBT	(5 * HZ)
 
 /**
  * struct cached_path - an answer
- * @node: entry in paths (lock: cache_lock)
- * @lru: entry in lru (lock: cache_lock)
+ * @lru: entry in rca_paths
  * @key: the question (immutable)
  * @path: the answer (immutable)
  * @epoch: epoch of the device when the SA was asked (immutable)
  * @version: number of the answer; not 0 (immutable)
  * @made: time of the answer, in jiffies (immutable)
- * @used: an id has used it since the last search for one to remove
- * @doubted: a peer did not answer over the path, and an id asks the SA again (lock: cache_lock;
- *           also read without)
- * @doubted_at: when, in jiffies (lock: cache_lock)
- * @rcu: frees it after ids that are copying it
+ * @doubted: a peer did not answer over the path, and an id asks the SA again (lock: that of
+ *           rca_paths; also read without)
+ * @doubted_at: when, in jiffies (lock: that of rca_paths)
  */
 struct cached_path {
-	struct rhash_head node;
-	struct list_head lru;
+	struct rca_lru_entry lru;
 	struct rca_path_key key;
 	struct sa_path_rec path;
 	u32 epoch;
 	u32 version;
 	unsigned long made;
 	unsigned long doubted_at;
-	bool used;
 	bool doubted;
-	struct rcu_head rcu;
 };
 
-static_assert(offsetofend(struct rca_path_key, dgid) == offsetof(struct rca_path_key, service_id));
+static_assert(!offsetof(struct cached_path, lru));
+static_assert(offsetof(struct cached_path, key) == sizeof(struct rca_lru_entry));
 
-/* Destination and service, which programs choose, lie side by side. */
-static u32 hash_key(const void *data, u32 len, u32 seed)
-{
-	const struct rca_path_key *key = data;
-	const u32 *sgid = (const u32 *)&key->sgid;
-
-	return jhash2((const u32 *)&key->dgid,
-		      (sizeof(key->dgid) + sizeof(key->service_id)) / sizeof(u32),
-		      seed ^ sgid[3] ^ (__force u16)key->pkey);
-}
-
-static const struct rhashtable_params paths_params = {
-	.hashfn = hash_key,
-	.key_len = sizeof(struct rca_path_key),
-	.key_offset = offsetof(struct cached_path, key),
-	.head_offset = offsetof(struct cached_path, node),
-	.automatic_shrinking = true,
-};
-
-static struct rhashtable paths;
-static DEFINE_SPINLOCK(cache_lock);
-static LIST_HEAD(lru);		/* oldest first (lock: cache_lock) */
-static unsigned int count;	/* (lock: cache_lock) */
-static u32 last_version;	/* (lock: cache_lock) */
+/* Unit tests clear it. */
+RCA_VISIBLE_IF_KUNIT struct rca_lru rca_paths;
+static u32 last_version;	/* (lock: rca_paths.lock) */
 
 /* Module init. Returns 0 or a negative errno. */
 int __init rca_path_cache_init(void)
 {
-	return rhashtable_init(&paths, &paths_params);
-}
-
-static void drop_path(struct cached_path *cached)
-{
-	lockdep_assert_held(&cache_lock);
-	rhashtable_remove_fast(&paths, &cached->node, paths_params);
-	list_del(&cached->lru);
-	count--;
-	kfree_rcu(cached, rcu);
-}
-
-/* Drop all answers. Process context. */
-RCA_VISIBLE_IF_KUNIT void rca_path_cache_clear(void)
-{
-	struct cached_path *cached, *next;
-
-	spin_lock(&cache_lock);
-	list_for_each_entry_safe(cached, next, &lru, lru)
-		drop_path(cached);
-	spin_unlock(&cache_lock);
+	return rca_lru_init(&rca_paths, sizeof(struct rca_path_key));
 }
 
 /* Module exit, when no id and no query exists any more. */
 void rca_path_cache_exit(void)
 {
-	rca_path_cache_clear();
-	rhashtable_destroy(&paths);
+	rca_lru_exit(&rca_paths);
 }
 
 /* Module parameter: the age in seconds up to which answers are used. Any context. */
@@ -186,37 +135,14 @@ u32 rca_path_cache_find(const struct rca_path_key *key, u32 epoch, u32 max_age_s
 	if (!max_age_s)
 		return 0;
 	rcu_read_lock();
-	cached = rhashtable_lookup(&paths, key, paths_params);
+	cached = rca_lru_find(&rca_paths, key);
 	if (cached && is_fresh(cached, epoch, max_age_s)) {
 		*path = cached->path;
 		version = cached->version;
-		if (!READ_ONCE(cached->used))	/* pairs with make_room() */
-			WRITE_ONCE(cached->used, true);
+		rca_lru_use(&cached->lru);
 	}
 	rcu_read_unlock();
 	return version;
-}
-
-/*
- * Remove answers until there are at most @most, first those that no id has used lately. Under the
- * lock it looks at MOST_LOOKS of them; after a lower limit was set, it takes several answers.
- */
-static void make_room(unsigned int most)
-{
-	struct cached_path *cached;
-	unsigned int looks;
-
-	lockdep_assert_held(&cache_lock);
-	for (looks = 0; count > most && looks < MOST_LOOKS; looks++) {
-		cached = list_first_entry(&lru, struct cached_path, lru);
-		/* Pairs with rca_path_cache_find(). */
-		if (!READ_ONCE(cached->used) || looks >= MOST_LOOKS / 2) {
-			drop_path(cached);
-			continue;
-		}
-		WRITE_ONCE(cached->used, false);
-		list_move_tail(&cached->lru, &lru);
-	}
 }
 
 /* Keep the answer to a query that was sent in @epoch. Without memory it is not kept. Sleeps. */
@@ -233,20 +159,15 @@ void rca_path_cache_add(const struct rca_path_key *key, u32 epoch, const struct 
 	cached->path = *path;
 	cached->epoch = epoch;
 	cached->made = jiffies;
-	spin_lock(&cache_lock);
-	old = rhashtable_lookup_fast(&paths, key, paths_params);
+	spin_lock(&rca_paths.lock);
+	old = rca_lru_find(&rca_paths, key);
 	if (old)
-		drop_path(old);
-	make_room(most - 1);
+		rca_lru_remove(&rca_paths, &old->lru);
 	last_version += 1 + (last_version == U32_MAX);
 	cached->version = last_version;
-	if (rhashtable_insert_fast(&paths, &cached->node, paths_params)) {
+	if (rca_lru_add(&rca_paths, &cached->lru, most))
 		kfree(cached);
-	} else {
-		list_add_tail(&cached->lru, &lru);
-		count++;
-	}
-	spin_unlock(&cache_lock);
+	spin_unlock(&rca_paths.lock);
 }
 
 /*
@@ -261,8 +182,8 @@ enum rca_path_doubt rca_path_cache_doubt(const struct rca_path_key *key, u32 epo
 	enum rca_path_doubt doubt = RCA_PATH_ASK;
 	struct cached_path *cached;
 
-	spin_lock(&cache_lock);
-	cached = rhashtable_lookup_fast(&paths, key, paths_params);
+	spin_lock(&rca_paths.lock);
+	cached = rca_lru_find(&rca_paths, key);
 	if (!cached || cached->epoch != epoch)
 		goto out_unlock;
 	if (cached->version != *version) {
@@ -276,7 +197,7 @@ enum rca_path_doubt rca_path_cache_doubt(const struct rca_path_key *key, u32 epo
 		cached->doubted_at = jiffies;
 	}
 out_unlock:
-	spin_unlock(&cache_lock);
+	spin_unlock(&rca_paths.lock);
 	return doubt;
 }
 
@@ -288,17 +209,17 @@ void rca_path_cache_forget(const struct rca_path_key *key, u32 version)
 {
 	struct cached_path *cached;
 
-	spin_lock(&cache_lock);
-	cached = rhashtable_lookup_fast(&paths, key, paths_params);
+	spin_lock(&rca_paths.lock);
+	cached = rca_lru_find(&rca_paths, key);
 	if (cached && cached->version == version)
-		drop_path(cached);
-	spin_unlock(&cache_lock);
+		rca_lru_remove(&rca_paths, &cached->lru);
+	spin_unlock(&rca_paths.lock);
 }
 
 /* Start a walk; rhashtable_walk_exit() ends it. Process context. */
 void rca_path_cache_walk(struct rhashtable_iter *iter)
 {
-	rhashtable_walk_enter(&paths, iter);
+	rhashtable_walk_enter(&rca_paths.table, iter);
 }
 
 /**
@@ -316,15 +237,13 @@ bool rca_path_cache_next(struct rhashtable_iter *iter, struct rca_path_info *inf
 	struct cached_path *cached;
 
 	rhashtable_walk_start(iter);
-	do
-		cached = rhashtable_walk_next(iter);
-	while (cached == ERR_PTR(-EAGAIN));	/* the table is being resized */
-	if (!IS_ERR_OR_NULL(cached)) {
+	cached = rca_lru_next(iter);
+	if (cached) {
 		info->key = cached->key;
 		info->path = cached->path;
 		info->epoch = cached->epoch;
 		info->age_s = (jiffies - cached->made) / HZ;
 	}
 	rhashtable_walk_stop(iter);
-	return !IS_ERR_OR_NULL(cached);
+	return cached;
 }

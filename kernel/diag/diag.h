@@ -45,12 +45,9 @@ int rca_nl_dump_members(struct sk_buff *skb, struct netlink_callback *cb);
 int rca_nl_dump_queues(struct sk_buff *skb, struct netlink_callback *cb);
 int rca_nl_start_ports(struct netlink_callback *cb);
 int rca_nl_dump_ports(struct sk_buff *skb, struct netlink_callback *cb);
-int rca_nl_start_paths(struct netlink_callback *cb);
-int rca_nl_dump_paths(struct sk_buff *skb, struct netlink_callback *cb);
-int rca_nl_done_paths(struct netlink_callback *cb);
-int rca_nl_start_peers(struct netlink_callback *cb);
-int rca_nl_dump_peers(struct sk_buff *skb, struct netlink_callback *cb);
-int rca_nl_done_peers(struct netlink_callback *cb);
+int rca_nl_start_table(struct netlink_callback *cb);
+int rca_nl_dump_table(struct sk_buff *skb, struct netlink_callback *cb);
+int rca_nl_done_table(struct netlink_callback *cb);
 
 /* netlink_dump.c: what dumps have in common */
 void rca_nl_allow_dumps(void);

@@ -57,10 +57,10 @@ static const struct genl_ops ops[] = {
 	{ .cmd = RDMA_CM_ALT_NL_QUEUE, .start = rca_nl_start, .dumpit = rca_nl_dump_queues },
 	{ .cmd = RDMA_CM_ALT_NL_PORT, .start = rca_nl_start_ports, .dumpit = rca_nl_dump_ports },
 	{ .cmd = RDMA_CM_ALT_NL_FAILURE, .start = rca_nl_start, .dumpit = dump_failures },
-	{ .cmd = RDMA_CM_ALT_NL_PATH, .flags = GENL_ADMIN_PERM, .start = rca_nl_start_paths,
-	  .dumpit = rca_nl_dump_paths, .done = rca_nl_done_paths },
-	{ .cmd = RDMA_CM_ALT_NL_PEER, .flags = GENL_ADMIN_PERM, .start = rca_nl_start_peers,
-	  .dumpit = rca_nl_dump_peers, .done = rca_nl_done_peers },
+	{ .cmd = RDMA_CM_ALT_NL_PATH, .flags = GENL_ADMIN_PERM, .start = rca_nl_start_table,
+	  .dumpit = rca_nl_dump_table, .done = rca_nl_done_table },
+	{ .cmd = RDMA_CM_ALT_NL_PEER, .flags = GENL_ADMIN_PERM, .start = rca_nl_start_table,
+	  .dumpit = rca_nl_dump_table, .done = rca_nl_done_table },
 };
 
 /* A request with any attribute is refused, so that attributes can be defined later. */

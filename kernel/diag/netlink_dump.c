@@ -360,46 +360,63 @@ int rca_nl_dump_members(struct sk_buff *skb, struct netlink_callback *cb)
 }
 
 /*
- * Dump of the paths that are kept.
+ * Dumps of the paths that are kept, and of the peers with which hellos of the trunk protocol were
+ * exchanged.
  *
  * Locking: none of its own.
  */
 
 /**
- * struct paths_dump - state of a dump
- * @iter: position in the cache
- * @info: the path that is next, if @has_info
- * @has_info: the last message had no room for it
+ * struct table_dump - state of a dump of paths or peers
+ * @trunks: the module of trunks, whose peers are dumped (holds a reference); NULL: paths are
+ *          dumped, or there is no peer
+ * @iter: position in the table; zero: there is no peer
+ * @path: the path that is next, if @has_next
+ * @peer: the peer that is next, if @has_next
+ * @has_next: the last message had no room for it
  */
-struct paths_dump {
+struct table_dump {
+	const struct rca_trunk_ops *trunks;
 	struct rhashtable_iter iter;
-	struct rca_path_info info;
-	bool has_info;
+	union {
+		struct rca_path_info path;
+		struct rca_trunk_peer peer;
+	};
+	bool has_next;
 };
 
-/* start() of RDMA_CM_ALT_NL_PATH. */
-int rca_nl_start_paths(struct netlink_callback *cb)
+/* start() of RDMA_CM_ALT_NL_PATH and RDMA_CM_ALT_NL_PEER. */
+int rca_nl_start_table(struct netlink_callback *cb)
 {
-	struct paths_dump *paths;
+	const struct genlmsghdr *hdr = nlmsg_data(cb->nlh);
+	struct table_dump *table;
 	int ret = rca_nl_start(cb);
 
 	if (ret)
 		return ret;
-	paths = kzalloc(sizeof(*paths), GFP_KERNEL_ACCOUNT);
-	if (!paths)
+	table = kzalloc(sizeof(*table), GFP_KERNEL_ACCOUNT);
+	if (!table)
 		return -ENOMEM;
-	rca_path_cache_walk(&paths->iter);
-	cb->args[0] = (long)paths;	/* freed in rca_nl_done_paths() */
+	if (hdr->cmd == RDMA_CM_ALT_NL_PATH)
+		rca_path_cache_walk(&table->iter);
+	else
+		table->trunks = rca_trunks_get();
+	if (table->trunks)
+		table->trunks->peers_walk(&table->iter);
+	cb->args[0] = (long)table;	/* freed in rca_nl_done_table() */
 	return 0;
 }
 
-/* done() of RDMA_CM_ALT_NL_PATH. */
-int rca_nl_done_paths(struct netlink_callback *cb)
+/* done() of RDMA_CM_ALT_NL_PATH and RDMA_CM_ALT_NL_PEER. */
+int rca_nl_done_table(struct netlink_callback *cb)
 {
-	struct paths_dump *paths = (struct paths_dump *)cb->args[0];
+	struct table_dump *table = (struct table_dump *)cb->args[0];
 
-	rhashtable_walk_exit(&paths->iter);
-	kfree(paths);
+	if (table->iter.ht)
+		rhashtable_walk_exit(&table->iter);
+	if (table->trunks)
+		rca_trunks_put(table->trunks);
+	kfree(table);
 	return 0;
 }
 
@@ -418,91 +435,6 @@ static int put_path(struct sk_buff *skb, const struct rca_device *dev,
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_SL, info->path.sl) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_AGE, info->age_s))
 		return -EMSGSIZE;
-	return 0;
-}
-
-static int dump_path(const struct rca_nl_dump *dump, const struct rca_path_info *info)
-{
-	struct rca_device *dev = rca_nl_device(dump, info->key.device);
-	void *msg;
-	int ret = 0;
-
-	if (!dev)
-		return 0;
-	if (atomic_read(&dev->path_epoch) != info->epoch)
-		goto out_put;
-	msg = rca_nl_msg_begin(dump, RDMA_CM_ALT_NL_PATH);
-	ret = msg ? rca_nl_msg_end(dump, msg, put_path(dump->skb, dev, info)) : -EMSGSIZE;
-out_put:
-	rca_device_put(dev);	/* got in rca_nl_device() */
-	return ret;
-}
-
-/* dumpit() of RDMA_CM_ALT_NL_PATH. */
-int rca_nl_dump_paths(struct sk_buff *skb, struct netlink_callback *cb)
-{
-	struct paths_dump *paths = (struct paths_dump *)cb->args[0];
-	const struct rca_nl_dump dump = rca_nl_dump_start(skb, cb);
-	int ret;
-
-	while (paths->has_info || rca_path_cache_next(&paths->iter, &paths->info)) {
-		ret = dump_path(&dump, &paths->info);
-		paths->has_info = ret;
-		if (ret)
-			return skb->len ?: ret;
-		cond_resched();
-	}
-	return skb->len;
-}
-
-/*
- * Dump of the peers with which hellos of the trunk protocol were exchanged.
- *
- * Locking: none of its own.
- */
-
-/**
- * struct peers_dump - state of a dump
- * @ops: the module of trunks (holds a reference); NULL: there is none, and no peer
- * @iter: position in the table
- * @peer: the peer that is next, if @has_peer
- * @has_peer: the last message had no room for it
- */
-struct peers_dump {
-	const struct rca_trunk_ops *ops;
-	struct rhashtable_iter iter;
-	struct rca_trunk_peer peer;
-	bool has_peer;
-};
-
-/* start() of RDMA_CM_ALT_NL_PEER. */
-int rca_nl_start_peers(struct netlink_callback *cb)
-{
-	struct peers_dump *peers;
-	int ret = rca_nl_start(cb);
-
-	if (ret)
-		return ret;
-	peers = kzalloc(sizeof(*peers), GFP_KERNEL_ACCOUNT);
-	if (!peers)
-		return -ENOMEM;
-	peers->ops = rca_trunks_get();
-	if (peers->ops)
-		peers->ops->peers_walk(&peers->iter);
-	cb->args[0] = (long)peers;	/* freed in rca_nl_done_peers() */
-	return 0;
-}
-
-/* done() of RDMA_CM_ALT_NL_PEER. */
-int rca_nl_done_peers(struct netlink_callback *cb)
-{
-	struct peers_dump *peers = (struct peers_dump *)cb->args[0];
-
-	if (peers->ops) {
-		rhashtable_walk_exit(&peers->iter);
-		rca_trunks_put(peers->ops);
-	}
-	kfree(peers);
 	return 0;
 }
 
@@ -539,32 +471,45 @@ static int put_peer(struct sk_buff *skb, const struct rca_device *dev,
 	return peer->heard ? put_hello(skb, peer) : 0;
 }
 
-static int dump_peer(const struct rca_nl_dump *dump, const struct rca_trunk_peer *peer)
+static bool next_entry(struct table_dump *table)
 {
-	struct rca_device *dev = rca_nl_device(dump, peer->key.device);
+	if (table->trunks)
+		return table->trunks->peers_next(&table->iter, &table->peer);
+	return table->iter.ht && rca_path_cache_next(&table->iter, &table->path);
+}
+
+static int dump_entry(const struct rca_nl_dump *dump, const struct table_dump *table)
+{
+	bool peer = table->trunks;
+	struct rca_device *dev = rca_nl_device(dump, peer ? table->peer.key.device :
+							    table->path.key.device);
+	int ret = 0;
 	void *msg;
-	int ret;
 
 	if (!dev)
 		return 0;
-	msg = rca_nl_msg_begin(dump, RDMA_CM_ALT_NL_PEER);
-	ret = msg ? rca_nl_msg_end(dump, msg, put_peer(dump->skb, dev, peer)) : -EMSGSIZE;
+	if (!peer && atomic_read(&dev->path_epoch) != table->path.epoch)
+		goto out_put;
+	msg = rca_nl_msg_begin(dump, peer ? RDMA_CM_ALT_NL_PEER : RDMA_CM_ALT_NL_PATH);
+	ret = -EMSGSIZE;
+	if (msg)
+		ret = rca_nl_msg_end(dump, msg, peer ? put_peer(dump->skb, dev, &table->peer) :
+						       put_path(dump->skb, dev, &table->path));
+out_put:
 	rca_device_put(dev);	/* got in rca_nl_device() */
 	return ret;
 }
 
-/* dumpit() of RDMA_CM_ALT_NL_PEER. */
-int rca_nl_dump_peers(struct sk_buff *skb, struct netlink_callback *cb)
+/* dumpit() of RDMA_CM_ALT_NL_PATH and RDMA_CM_ALT_NL_PEER. */
+int rca_nl_dump_table(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct peers_dump *peers = (struct peers_dump *)cb->args[0];
+	struct table_dump *table = (struct table_dump *)cb->args[0];
 	const struct rca_nl_dump dump = rca_nl_dump_start(skb, cb);
 	int ret;
 
-	if (!peers->ops)
-		return 0;
-	while (peers->has_peer || peers->ops->peers_next(&peers->iter, &peers->peer)) {
-		ret = dump_peer(&dump, &peers->peer);
-		peers->has_peer = ret;
+	while (table->has_next || next_entry(table)) {
+		ret = dump_entry(&dump, table);
+		table->has_next = ret;
 		if (ret)
 			return skb->len ?: ret;
 		cond_resched();

@@ -18,6 +18,7 @@ struct rca_bind;
 struct rca_bucket;
 struct rca_event;
 struct rca_id;
+struct rca_lru;
 struct rca_path_answer;
 struct rca_queue;
 struct rca_report;
@@ -45,6 +46,10 @@ extern unsigned int rca_trunk_max;
 extern unsigned int rca_user_limits[];
 extern unsigned int rca_window_timeout_ms;
 
+/* Tables */
+extern struct rca_lru rca_paths;
+void rca_lru_clear(struct rca_lru *lru);
+
 /* Events, and the work of ids */
 void rca_queue_shutdown(struct rca_queue *queue);
 void rca_event_publish_child(struct rca_event *ev, struct rca_queue *queue);
@@ -55,7 +60,6 @@ void rca_id_flush_work(struct rca_id *id);
 ib_sa_comp_mask rca_route_ib_question(const struct rca_id *id, bool opa, struct sa_path_rec *rec);
 int rca_path_sort(const struct sa_path_rec *recs, unsigned int count,
 		  struct rca_path_answer *answer);
-void rca_path_cache_clear(void);
 ib_sa_comp_mask rca_service_question(const struct rca_service_wanted *wanted,
 				     struct sa_service_rec *rec);
 int rca_services_keep(struct rca_services **services, const struct sa_service_rec *recs,

@@ -16,20 +16,21 @@
  * The memory is not charged to a cgroup, as all users share the peers; rca_peers_max bounds it.
  * Peers that were not used lately make room for new ones.
  *
- * Locking: peers_lock to add, change and remove; peers are found under RCU. Process context.
+ * Locking: peers.lock to add, change and remove; peers are found under RCU. Process context.
  */
 #include "trunk/trunk.h"
 
-#include <linux/jhash.h>
+#include <linux/build_bug.h>
 #include <linux/jiffies.h>
-#include <linux/list.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/siphash.h>
 #include <linux/slab.h>
+#include <linux/stddef.h>
 #include <linux/string.h>
 
+#include "lib/lru.h"
 #include "lib/testing.h"
 #include "transport/transport.h"
 
@@ -47,27 +48,20 @@ RCA_VISIBLE_IF_KUNIT unsigned int rca_peers_interval_ms = 60000;
 #define FIRST_BACKOFF	(1UL * HZ)
 #define LAST_BACKOFF	(300UL * HZ)
 
-/* See make_room(). */
-#define MOST_LOOKS	32
-
 /**
  * struct peer - a peer
- * @node: entry in peers (lock: peers_lock)
- * @lru: entry in lru (lock: peers_lock)
+ * @lru: entry in peers
  * @key: which one (immutable)
- * @told: number of hellos that were sent to it (lock: peers_lock; also read without)
+ * @told: number of hellos that were sent to it (lock: peers.lock; also read without)
  * @told_at: time of the last one, in jiffies (likewise)
- * @heard: a hello was received (lock: peers_lock; also read without)
- * @heard_at: time of the last one, in jiffies (lock: peers_lock)
- * @hello: the last one (lock: peers_lock)
- * @failed_at: when a trunk could not be opened, in jiffies (lock: peers_lock)
- * @failures: how often in a row (lock: peers_lock)
- * @used: a connection was made to it since the last search for one to remove
- * @rcu: frees it after readers
+ * @heard: a hello was received (lock: peers.lock; also read without)
+ * @heard_at: time of the last one, in jiffies (lock: peers.lock)
+ * @hello: the last one (lock: peers.lock)
+ * @failed_at: when a trunk could not be opened, in jiffies (lock: peers.lock)
+ * @failures: how often in a row (lock: peers.lock)
  */
 struct peer {
-	struct rhash_head node;
-	struct list_head lru;
+	struct rca_lru_entry lru;
 	struct rca_peer_key key;
 	u32 told;
 	unsigned long told_at;
@@ -76,31 +70,12 @@ struct peer {
 	u64 failed_at;
 	u32 failures;
 	bool heard;
-	bool used;
-	struct rcu_head rcu;
 };
 
-static u32 hash_key(const void *data, u32 len, u32 seed)
-{
-	const struct rca_peer_key *key = data;
-	const u32 *sgid = (const u32 *)&key->sgid;
+static_assert(!offsetof(struct peer, lru));
+static_assert(offsetof(struct peer, key) == sizeof(struct rca_lru_entry));
 
-	return jhash2((const u32 *)&key->dgid, sizeof(key->dgid) / sizeof(u32),
-		      seed ^ sgid[3] ^ key->pkey);
-}
-
-static const struct rhashtable_params peers_params = {
-	.hashfn = hash_key,
-	.key_len = sizeof(struct rca_peer_key),
-	.key_offset = offsetof(struct peer, key),
-	.head_offset = offsetof(struct peer, node),
-	.automatic_shrinking = true,
-};
-
-static struct rhashtable peers;
-static DEFINE_SPINLOCK(peers_lock);
-static LIST_HEAD(lru);		/* oldest first (lock: peers_lock) */
-static unsigned int count;	/* (lock: peers_lock) */
+static struct rca_lru peers;
 
 /* Of this load of the module. */
 static u8 boot_id[RCA_BOOT_ID_LEN];
@@ -111,28 +86,13 @@ int __init rca_peers_init(void)
 {
 	get_random_bytes(boot_id, sizeof(boot_id));
 	get_random_bytes(&secret, sizeof(secret));
-	return rhashtable_init(&peers, &peers_params);
-}
-
-static void remove(struct peer *peer)
-{
-	lockdep_assert_held(&peers_lock);
-	rhashtable_remove_fast(&peers, &peer->node, peers_params);
-	list_del(&peer->lru);
-	count--;
-	kfree_rcu(peer, rcu);
+	return rca_lru_init(&peers, sizeof(struct rca_peer_key));
 }
 
 /* Module exit, when no id exists any more. */
 void rca_peers_exit(void)
 {
-	struct peer *peer, *next;
-
-	spin_lock(&peers_lock);
-	list_for_each_entry_safe(peer, next, &lru, lru)
-		remove(peer);
-	spin_unlock(&peers_lock);
-	rhashtable_destroy(&peers);
+	rca_lru_exit(&peers);
 }
 
 static u64 token_for(const struct rca_peer_key *key)
@@ -155,36 +115,13 @@ static bool is_due_now(const struct rca_peer_key *key)
 	bool due = true;
 
 	rcu_read_lock();
-	peer = rhashtable_lookup(&peers, key, peers_params);
+	peer = rca_lru_find(&peers, key);
 	if (peer) {
 		due = is_due(peer);
-		if (!READ_ONCE(peer->used))	/* pairs with make_room() */
-			WRITE_ONCE(peer->used, true);
+		rca_lru_use(&peer->lru);
 	}
 	rcu_read_unlock();
 	return due;
-}
-
-/*
- * Remove peers until there are at most @most, first those to which no connection was made lately.
- * Looks at MOST_LOOKS of them.
- */
-static void make_room(unsigned int most)
-{
-	struct peer *peer;
-	unsigned int looks;
-
-	lockdep_assert_held(&peers_lock);
-	for (looks = 0; count > most && looks < MOST_LOOKS; looks++) {
-		peer = list_first_entry(&lru, struct peer, lru);
-		/* Pairs with is_due_now(). */
-		if (!READ_ONCE(peer->used) || looks >= MOST_LOOKS / 2) {
-			remove(peer);
-			continue;
-		}
-		WRITE_ONCE(peer->used, false);
-		list_move_tail(&peer->lru, &lru);
-	}
 }
 
 /* Returns the peer, which is @spare if it is a new one; then @spare is cleared. NULL: no memory. */
@@ -192,18 +129,15 @@ static struct peer *find_or_add(const struct rca_peer_key *key, struct peer **sp
 {
 	struct peer *peer;
 
-	lockdep_assert_held(&peers_lock);
-	peer = rhashtable_lookup_fast(&peers, key, peers_params);
+	lockdep_assert_held(&peers.lock);
+	peer = rca_lru_find(&peers, key);
 	if (peer || !*spare || !rca_peers_max)
 		return peer;
-	make_room(rca_peers_max - 1);
 	peer = *spare;
 	peer->key = *key;
-	if (rhashtable_insert_fast(&peers, &peer->node, peers_params))
+	if (rca_lru_add(&peers, &peer->lru, rca_peers_max))
 		return NULL;
 	*spare = NULL;
-	list_add_tail(&peer->lru, &lru);
-	count++;
 	return peer;
 }
 
@@ -247,14 +181,14 @@ u8 rca_peers_tell(const struct rca_peer_key *key, const struct rca_device *dev, 
 	if (!rca_trunks_enabled() || !is_due_now(key))
 		return 0;
 	spare = kzalloc(sizeof(*spare), GFP_KERNEL);
-	spin_lock(&peers_lock);
+	spin_lock(&peers.lock);
 	peer = find_or_add(key, &spare);
 	if (peer && is_due(peer)) {
 		due = true;
 		WRITE_ONCE(peer->told, peer->told + 1);
 		WRITE_ONCE(peer->told_at, jiffies);
 	}
-	spin_unlock(&peers_lock);
+	spin_unlock(&peers.lock);
 	kfree(spare);
 	if (!due)
 		return 0;
@@ -268,14 +202,14 @@ static void keep_hello(const struct rca_peer_key *key, const struct rca_hello *h
 	struct peer *peer, *spare;
 
 	spare = kzalloc(sizeof(*spare), GFP_NOWAIT | __GFP_NOWARN);
-	spin_lock(&peers_lock);
+	spin_lock(&peers.lock);
 	peer = find_or_add(key, &spare);
 	if (peer) {
 		peer->hello = *hello;
 		WRITE_ONCE(peer->heard, true);	/* pairs with rca_peers_may_open() */
 		peer->heard_at = get_jiffies_64();
 	}
-	spin_unlock(&peers_lock);
+	spin_unlock(&peers.lock);
 	kfree(spare);
 }
 
@@ -341,15 +275,15 @@ bool rca_peers_may_open(const struct rca_peer_key *key, struct rca_hello *hello)
 	if (!rca_trunks_enabled())
 		return false;
 	rcu_read_lock();
-	peer = rhashtable_lookup(&peers, key, peers_params);
+	peer = rca_lru_find(&peers, key);
 	if (peer && READ_ONCE(peer->heard)) {
-		spin_lock(&peers_lock);
+		spin_lock(&peers.lock);
 		*hello = peer->hello;
 		may = get_jiffies_64() - peer->heard_at < SECOND_CONNECTION &&
 		      hello->service_id && rca_hello_common_version(hello) &&
 		      (!peer->failures ||
 		       get_jiffies_64() - peer->failed_at >= backoff(peer->failures));
-		spin_unlock(&peers_lock);
+		spin_unlock(&peers.lock);
 	}
 	rcu_read_unlock();
 	return may;
@@ -359,13 +293,13 @@ static void set_failures(const struct rca_peer_key *key, bool failed)
 {
 	struct peer *peer;
 
-	spin_lock(&peers_lock);
-	peer = rhashtable_lookup_fast(&peers, key, peers_params);
+	spin_lock(&peers.lock);
+	peer = rca_lru_find(&peers, key);
 	if (peer) {
 		peer->failures = failed ? peer->failures + 1 : 0;
 		peer->failed_at = get_jiffies_64();
 	}
-	spin_unlock(&peers_lock);
+	spin_unlock(&peers.lock);
 }
 
 /* A trunk to the peer is open. Process context. */
@@ -383,18 +317,7 @@ void rca_peers_failed(const struct rca_peer_key *key)
 /* Start a walk; rhashtable_walk_exit() ends it. Process context. */
 void rca_peers_walk(struct rhashtable_iter *iter)
 {
-	rhashtable_walk_enter(&peers, iter);
-}
-
-/* Returns the next peer, under RCU, or NULL at the end. */
-static struct peer *walk_next(struct rhashtable_iter *iter)
-{
-	struct peer *peer;
-
-	do
-		peer = rhashtable_walk_next(iter);
-	while (peer == ERR_PTR(-EAGAIN));	/* the table is being resized */
-	return IS_ERR(peer) ? NULL : peer;
+	rhashtable_walk_enter(&peers.table, iter);
 }
 
 /* Time until a trunk may be tried again, in milliseconds. */
@@ -403,7 +326,7 @@ static u32 time_to_retry(const struct peer *peer)
 	u64 at = peer->failed_at + (peer->failures ? backoff(peer->failures) : 0);
 	u64 now = get_jiffies_64();
 
-	lockdep_assert_held(&peers_lock);
+	lockdep_assert_held(&peers.lock);
 	return peer->failures && time_after64(at, now) ? jiffies_to_msecs(at - now) : 0;
 }
 
@@ -422,9 +345,9 @@ bool rca_peers_next(struct rhashtable_iter *iter, struct rca_peer_info *info)
 	struct peer *peer;
 
 	rhashtable_walk_start(iter);
-	peer = walk_next(iter);
+	peer = rca_lru_next(iter);
 	if (peer) {
-		spin_lock(&peers_lock);
+		spin_lock(&peers.lock);
 		info->key = peer->key;
 		info->told = peer->told;
 		info->heard = peer->heard;
@@ -432,7 +355,7 @@ bool rca_peers_next(struct rhashtable_iter *iter, struct rca_peer_info *info)
 		info->retry_ms = time_to_retry(peer);
 		info->heard_s = div_u64(get_jiffies_64() - peer->heard_at, HZ);
 		info->hello = peer->hello;
-		spin_unlock(&peers_lock);
+		spin_unlock(&peers.lock);
 	}
 	rhashtable_walk_stop(iter);
 	return peer;
@@ -449,16 +372,16 @@ void rca_peers_forget_device(u32 device)
 	struct rhashtable_iter iter;
 	struct peer *peer;
 
-	rhashtable_walk_enter(&peers, &iter);
+	rhashtable_walk_enter(&peers.table, &iter);
 	rhashtable_walk_start(&iter);
-	while ((peer = walk_next(&iter))) {
+	while ((peer = rca_lru_next(&iter))) {
 		if (peer->key.device != device)
 			continue;
-		spin_lock(&peers_lock);
+		spin_lock(&peers.lock);
 		/* Another thread may have removed it to make room. */
-		if (peer == rhashtable_lookup_fast(&peers, &peer->key, peers_params))
-			remove(peer);
-		spin_unlock(&peers_lock);
+		if (peer == rca_lru_find(&peers, &peer->key))
+			rca_lru_remove(&peers, &peer->lru);
+		spin_unlock(&peers.lock);
 	}
 	rhashtable_walk_stop(&iter);
 	rhashtable_walk_exit(&iter);

@@ -66,13 +66,13 @@ static u32 find(u8 peer, u32 epoch, u32 age)
 
 static int clear(struct kunit *test)
 {
-	rca_path_cache_clear();
+	rca_lru_clear(&rca_paths);
 	return 0;
 }
 
 static void clear_again(struct kunit *test)
 {
-	rca_path_cache_clear();
+	rca_lru_clear(&rca_paths);
 }
 
 static void answer_is_found_again(struct kunit *test)

@@ -179,7 +179,7 @@ static void omni_path_gets_its_own_records(struct kunit *test)
 
 static void clear_cache(struct kunit *test)
 {
-	rca_path_cache_clear();
+	rca_lru_clear(&rca_paths);
 	fake_suite_exit(test);
 }
 
