@@ -391,8 +391,8 @@ struct rca_link {
  * @afonly_set: @afonly was set by the program (lock: @op)
  * @repeat: DREQ retransmission interval is 2^n ms, see rca_timing_repeat() (as @quiet)
  * @ps: port space (immutable)
- * @watch: which network changes the id watches for, and its hash bucket, see id_watch.c (lock: @op
- *         and that of the bucket to change it, one of them to read)
+ * @watch: which network changes the id watches for, and its place in the table of neighbours, see
+ *         id_watch.c (lock: @op; also read without)
  * @port_num: port of @dev, or 0 (as @dev); devices with more ports than fit are refused
  * @before: the state before @state (lock: @lock)
  * @borrowed: the memory of the id is charged to no memory cgroup, see rca_account_borrow() (set
@@ -411,7 +411,7 @@ struct rca_link {
  *         owned)
  * @tp: transport of @lower: that of @dev, or that of trunks (as @lower; valid with a device)
  * @link: result of address resolution (lock: @op; also @lock once the id is in a table)
- * @watch_node: entry in the bucket of watching ids (lock: that of the bucket)
+ * @watch_node: entry in the table of neighbours
  * @peer_qp: entry in the index of the peers' QPs
  * @reserved: record for the event of the pending operation (lock: @lock; owned)
  * @psn: connections: starting PSN of the local receive queue (immutable)
@@ -580,9 +580,7 @@ void rca_id_queue_work_later(struct rca_id *id, unsigned long delay);
 void rca_id_cancel_work(struct rca_id *id);
 
 /* Network */
-void rca_watch_init(void);
 int rca_netwatch_init(void);
-void rca_netwatch_exit(void);
 void rca_id_watch_netdev(struct rca_id *id);
 void rca_id_watch_peer(struct rca_id *id);
 void rca_id_unwatch(struct rca_id *id);

@@ -404,7 +404,6 @@ int rca_id_cache_init(work_func_t work)
 		return -ENOMEM;
 	}
 	id_work = work;
-	rca_watch_init();
 	return 0;
 }
 

@@ -1,114 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Ids that watch for changes of the network: a bond that fails over to a device with another
- * hardware address, or a neighbour that gets another one. They are in a hash table by neighbour, so
- * that a change of one neighbour does not look at all ids.
+ * hardware address, or a neighbour that gets another one. Work compares the addresses of an id with
+ * the present ones, see net/neigh.c.
  *
- * Any number of ids of any user may have one peer, and its changes are reported in softirq. So a
- * report only marks the bucket. Work compares the addresses of the ids with the present ones: a
- * batch of each marked bucket in turn, so changes that follow each other closely cost one walk.
- *
- * Locking: a spinlock for each bucket, in process context. Network devices are reported under RTNL,
- * neighbours in atomic context, and neither takes a lock. Posting an event to an id needs neither
- * memory nor a mutex, so it is done with the bucket locked.
+ * Locking: rca_id.op to begin and to end. Posting an event to an id needs neither memory nor a
+ * mutex, so it is done with a spinlock held.
  */
 #include "id/id.h"
 
-#include <linux/bitmap.h>
 #include <linux/bits.h>
-#include <linux/build_bug.h>
-#include <linux/hash.h>
-#include <linux/inetdevice.h>
-#include <linux/jhash.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
-#include <linux/notifier.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/workqueue.h>
-#include <net/arp.h>
-#include <net/ipv6.h>
-#include <net/neighbour.h>
-#include <net/netevent.h>
-#include <net/netns/hash.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/ib_verbs.h>
 
-#include "ctx/ctx.h"
-#include "lib/compat.h"
 #include "net/net.h"
 #include "transport/transport.h"
 
-#define BUCKET_BITS	10
-#define BUCKETS		1024
-
-static_assert(BIT(BUCKET_BITS) == BUCKETS);
-
 /*
- * Low bits of &rca_id.watch: the changes that the id watches for. The higher bits are the number of
- * its bucket.
+ * Low bits of &rca_id.watch: the changes that the id watches for. The higher bits are its place in
+ * the table of neighbours.
  */
 enum { NOTHING, NETDEV, NETDEV_AND_PEER, KIND = 3 };
 #define KIND_BITS	2
-
-/* Ids that are compared without a pause. */
-#define BATCH		64
-
-/* Bits of &bucket.changed. */
-enum { NETDEV_CHANGED, NEIGH_CHANGED };
-
-/**
- * struct bucket - bucket of the table
- * @lock: protects changes of @ids
- * @ids: the watching ids, and @cursor
- * @cursor: stands behind the ids that the present walk has compared; unhashed: there is no walk
- *          (lock: @lock)
- * @changed: changes that no walk has begun to look for (atomic)
- * @wanted: changes that the present walk looks for (only in work)
- */
-struct bucket {
-	spinlock_t lock;
-	struct hlist_head ids;
-	struct hlist_node cursor;
-	unsigned long changed;
-	unsigned long wanted;
-};
-
-static void watch_work(struct work_struct *work);
-
-static struct bucket buckets[BUCKETS];
-
-/* Buckets with changes, and buckets that the work walks. */
-static DECLARE_BITMAP(marked, BUCKETS);
-static DECLARE_BITMAP(walked, BUCKETS);
-static DECLARE_WORK(walker, watch_work);
-
-static struct bucket *peer_bucket(const struct net *net, int ifindex, const void *ip, size_t len)
-{
-	return &buckets[jhash(ip, len, net_hash_mix(net) + ifindex) % BUCKETS];
-}
-
-/* Returns the length of the neighbour key of an address, or 0 if it is not an IP address. */
-static size_t peer_key(const union rca_addr *addr, const void **key)
-{
-	switch (addr->sa.sa_family) {
-	case AF_INET:
-		*key = &addr->in.sin_addr;
-		return sizeof(addr->in.sin_addr);
-	case AF_INET6:
-		*key = &addr->in6.sin6_addr;
-		return sizeof(addr->in6.sin6_addr);
-	default:
-		return 0;
-	}
-}
-
-/* Returns the bucket that an id is in. */
-static struct bucket *bucket_of(const struct rca_id *id)
-{
-	return &buckets[id->watch >> KIND_BITS];
-}
 
 /**
  * rca_id_watch_netdev() - watch the hardware address of the network device of an id
@@ -120,19 +38,17 @@ static struct bucket *bucket_of(const struct rca_id *id)
  */
 void rca_id_watch_netdev(struct rca_id *id)
 {
-	struct bucket *bucket = &buckets[hash_ptr(id, BUCKET_BITS)];	/* any, without a peer */
-	const void *key;
-	size_t len;
+	struct rca_neigh_key key;
+	u16 place;
 
 	if (!id->link.ifindex)
 		return;
-	len = peer_key(&id->dst, &key);
-	if (len && !rca_addr_is_any(&id->dst))
-		bucket = peer_bucket(id->net, id->link.ifindex, key, len);
-	spin_lock(&bucket->lock);
-	id->watch = (bucket - buckets) << KIND_BITS | NETDEV;
-	hlist_add_head(&id->watch_node, &bucket->ids);
-	spin_unlock(&bucket->lock);
+	rca_neigh_key(&key, id->net, id->link.ifindex, &id->dst);
+	/* Without a peer, any place. */
+	if (!key.len || rca_addr_is_any(&id->dst))
+		memcpy(key.ip, &id, sizeof(id));
+	place = rca_neigh_watch(&id->watch_node, &key);
+	WRITE_ONCE(id->watch, place << KIND_BITS | NETDEV);
 }
 
 /**
@@ -146,15 +62,11 @@ void rca_id_watch_netdev(struct rca_id *id)
  */
 void rca_id_watch_peer(struct rca_id *id)
 {
-	struct bucket *bucket = bucket_of(id);
-
 	lockdep_assert_held(&id->op);
 	if (!id->watch || !id->dev || !rdma_protocol_roce(id->dev->ibdev, id->port_num))
 		return;
-	/* The peer was known when watching began, so the bucket is right. */
-	spin_lock(&bucket->lock);
-	id->watch = (id->watch & ~KIND) | NETDEV_AND_PEER;
-	spin_unlock(&bucket->lock);
+	/* The peer was known when watching began, so the place is right. */
+	WRITE_ONCE(id->watch, (id->watch & ~KIND) | NETDEV_AND_PEER);	/* pairs with compare() */
 }
 
 /**
@@ -165,15 +77,10 @@ void rca_id_watch_peer(struct rca_id *id)
  */
 void rca_id_unwatch(struct rca_id *id)
 {
-	struct bucket *bucket;
-
 	if (!id->watch)
 		return;
-	bucket = bucket_of(id);
-	spin_lock(&bucket->lock);
-	hlist_del_init(&id->watch_node);
-	id->watch = NOTHING;
-	spin_unlock(&bucket->lock);
+	rca_neigh_unwatch(&id->watch_node, id->watch >> KIND_BITS);
+	WRITE_ONCE(id->watch, NOTHING);
 }
 
 /* Ids of requests get no events until they are accepted. */
@@ -207,8 +114,8 @@ static bool was_connected(const struct rca_id *id)
 
 /*
  * Post an event if the hardware address @on_route of @id differs from @now. The work does not know
- * which neighbour of the bucket, or which bond, has changed: an id whose address was another before
- * gets another event. Expects the lock of the bucket to be held by the caller.
+ * which neighbour, or which bond, has changed: an id whose address was another before gets another
+ * event.
  */
 static void post_if_changed(struct rca_id *id, const u8 *on_route, const u8 *now, u32 type)
 {
@@ -226,196 +133,34 @@ static void post_if_changed(struct rca_id *id, const u8 *on_route, const u8 *now
 	spin_unlock_irqrestore(&id->lock, flags);
 }
 
-/**
- * struct peer - a neighbour that a batch has looked up: many ids may have the same peer
- * @net: namespace of the neighbour, or NULL: none was looked up yet
- * @ifindex: its network device
- * @addr: its IP address
- * @known: @mac is its hardware address
- * @mac: see @known
- */
-struct peer {
-	const struct net *net;
-	int ifindex;
-	const union rca_addr *addr;
-	bool known;
-	u8 mac[ETH_ALEN];
-};
-
-static struct neigh_table *neigh_table(const union rca_addr *addr)
-{
-#if IS_ENABLED(CONFIG_IPV6)
-	if (addr->sa.sa_family == AF_INET6)
-		return rca_neigh_v6();
-#endif
-	return addr->sa.sa_family == AF_INET ? &arp_tbl : NULL;
-}
-
-/* Look up the address of the peer of @id. A neighbour that does not answer has one, too. */
-static void look_up_peer(struct peer *peer, struct net *net, const struct rca_id *id,
-			 struct net_device *ndev)
-{
-	struct neigh_table *table = neigh_table(&id->dst);
-	struct neighbour *neigh;
-	const void *key;
-
-	if (peer->net == net && peer->ifindex == ndev->ifindex &&
-	    rca_addr_same_ip(peer->addr, &id->dst))
-		return;
-	peer->net = net;
-	peer->ifindex = ndev->ifindex;
-	peer->addr = &id->dst;
-	peer->known = false;
-	neigh = table && peer_key(&id->dst, &key) ? neigh_lookup(table, key, ndev) : NULL;
-	if (!neigh)
-		return;
-	read_lock_bh(&neigh->lock);
-	/* While the neighbour is being asked, the entry has no address. Its answer is reported. */
-	if (neigh->nud_state & (NUD_VALID | NUD_FAILED)) {
-		memcpy(peer->mac, neigh->ha, ETH_ALEN);
-		peer->known = true;
-	}
-	read_unlock_bh(&neigh->lock);
-	neigh_release(neigh);
-}
-
 /*
  * Post the events of an id. A bond has failed over: ids that were bound or resolved with another
  * hardware address get ADDR_CHANGE. Ids whose paths have another address of the neighbour get
  * UNREACHABLE with -ETIMEDOUT, but ADDR_CHANGE once they have been connected.
  */
-static void compare(struct rca_id *id, unsigned long changes, struct peer *peer)
+static void compare(struct hlist_node *watch, unsigned long changes, struct rca_neigh_addr *found)
 {
+	struct rca_id *id = hlist_entry(watch, struct rca_id, watch_node);
 	struct net *net = READ_ONCE(id->net);
 	struct net_device *ndev = net ? dev_get_by_index_rcu(net, id->link.ifindex) : NULL;
+	struct rca_neigh_key key;
 
 	if (!ndev)
 		return;
-	if (changes & BIT(NETDEV_CHANGED) && netif_is_bond_master(ndev))
+	if (changes & BIT(RCA_NETDEV_CHANGED) && netif_is_bond_master(ndev))
 		post_if_changed(id, id->link.smac, ndev->dev_addr, RDMA_CM_ALT_EVENT_ADDR_CHANGE);
-	if (changes & BIT(NEIGH_CHANGED) && (id->watch & KIND) == NETDEV_AND_PEER) {
-		look_up_peer(peer, net, id, ndev);
-		if (peer->known)
-			post_if_changed(id, id->link.dmac, peer->mac,
+	if (changes & BIT(RCA_NEIGH_CHANGED) && (READ_ONCE(id->watch) & KIND) == NETDEV_AND_PEER) {
+		rca_neigh_key(&key, net, ndev->ifindex, &id->dst);
+		if (rca_neigh_look_up(found, &key, ndev))
+			post_if_changed(id, id->link.dmac, found->mac,
 					RDMA_CM_ALT_EVENT_UNREACHABLE);
 	}
 }
 
-/*
- * Begins or continues the walk of a bucket: compares a batch of ids behind the cursor. Returns
- * false at the end of the bucket.
- */
-static bool walk_bucket(struct bucket *bucket)
-{
-	struct hlist_node *last = NULL, *pos;
-	struct peer peer = {};
-	unsigned int count;
-
-	spin_lock(&bucket->lock);
-	rcu_read_lock();	/* for namespaces and network devices */
-	if (hlist_unhashed(&bucket->cursor)) {
-		bucket->wanted = xchg(&bucket->changed, 0);
-		hlist_add_head(&bucket->cursor, &bucket->ids);
-	}
-	pos = bucket->cursor.next;
-	for (count = 0; pos && count < BATCH; count++) {
-		compare(hlist_entry(pos, struct rca_id, watch_node), bucket->wanted, &peer);
-		last = pos;
-		pos = pos->next;
-	}
-	hlist_del_init(&bucket->cursor);
-	if (pos)
-		hlist_add_behind(&bucket->cursor, last);
-	rcu_read_unlock();
-	spin_unlock(&bucket->lock);
-	return pos;
-}
-
-static void watch_work(struct work_struct *work)
-{
-	unsigned int i;
-
-	do {
-		/* A change during a walk waits for its end: it may be of ids that were compared. */
-		for_each_set_bit(i, marked, BUCKETS)
-			if (!test_bit(i, walked) && test_and_clear_bit(i, marked))
-				__set_bit(i, walked);
-		for_each_set_bit(i, walked, BUCKETS) {
-			if (!walk_bucket(&buckets[i]))
-				__clear_bit(i, walked);
-			cond_resched();
-		}
-	} while (!bitmap_empty(walked, BUCKETS) || !bitmap_empty(marked, BUCKETS));
-}
-
-/* Any context. The caller has changed the address before, which the work therefore reads. */
-static void mark(struct bucket *bucket, int change)
-{
-	if (hlist_empty(&bucket->ids))
-		return;
-	set_bit(change, &bucket->changed);
-	/* Fully ordered, as is test_and_clear_bit(). */
-	if (!test_and_set_bit(bucket - buckets, marked))
-		queue_work(rca_wq, &walker);
-}
-
-/* Module init: initialises the table before the first id is created. */
-void rca_watch_init(void)
-{
-	int i;
-
-	for (i = 0; i < BUCKETS; i++) {
-		spin_lock_init(&buckets[i].lock);
-		INIT_HLIST_HEAD(&buckets[i].ids);
-	}
-}
-
-static int id_netdev_event(struct notifier_block *nb, unsigned long event, void *ptr)
-{
-	struct net_device *ndev = netdev_notifier_info_to_dev(ptr);
-	int i;
-
-	/* All ids are searched: a failover is too rare to be worth memory in each id. */
-	if (event == NETDEV_BONDING_FAILOVER && netif_is_bond_master(ndev))
-		for (i = 0; i < BUCKETS; i++)
-			mark(&buckets[i], NETDEV_CHANGED);
-	return NOTIFY_DONE;
-}
-
-static int id_neigh_event(struct notifier_block *nb, unsigned long event, void *ptr)
-{
-	const struct neighbour *neigh = ptr;
-
-	if (event == NETEVENT_NEIGH_UPDATE) {
-		mark(peer_bucket(dev_net(neigh->dev), neigh->dev->ifindex, neigh->primary_key,
-				 neigh->tbl->key_len), NEIGH_CHANGED);
-		rca_neigh_changed(neigh);
-	}
-	return NOTIFY_DONE;
-}
-
-static struct notifier_block netdev_nb = { .notifier_call = id_netdev_event };
-static struct notifier_block neigh_nb = { .notifier_call = id_neigh_event };
-
-/* Module init: registers the notifiers, under RTNL. Returns 0 or a negative errno. */
+/* Module init: changes of the network are reported from here on. Returns 0 or a negative errno. */
 int rca_netwatch_init(void)
 {
-	int ret = register_netdevice_notifier(&netdev_nb);
-
-	if (ret)
-		return ret;
-	ret = register_netevent_notifier(&neigh_nb);
-	if (ret)
-		unregister_netdevice_notifier(&netdev_nb);
-	return ret;
-}
-
-/* Module exit: unregisters the notifiers, under RTNL, and waits for running ones and for work. */
-void rca_netwatch_exit(void)
-{
-	unregister_netevent_notifier(&neigh_nb);
-	unregister_netdevice_notifier(&netdev_nb);
-	cancel_work_sync(&walker);
+	return rca_neigh_init(compare);
 }
 
 /*

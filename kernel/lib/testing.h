@@ -13,6 +13,7 @@
 #include <linux/types.h>
 #include <rdma/ib_sa.h>
 
+struct neighbour;
 struct net;
 struct rca_bind;
 struct rca_bucket;
@@ -49,6 +50,7 @@ extern unsigned int rca_window_timeout_ms;
 /* Tables */
 extern struct rca_lru rca_paths;
 void rca_lru_clear(struct rca_lru *lru);
+void rca_neigh_changed(const struct neighbour *neigh);
 
 /* Events, and the work of ids */
 void rca_queue_shutdown(struct rca_queue *queue);

@@ -1,216 +1,371 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Waiting for neighbours: a waiter is woken when its neighbour answers; others are not.
+ * Neighbours: waiters for the hardware address of one, and watchers of changes of the address. Both
+ * are in a hash table by neighbour, so that a change of one neighbour does not look at all of them.
  *
- * Any number of ids of any user may wait for a neighbour, whose change is reported in softirq. So
- * a change wakes RCA_NEIGH_BATCH waiters, and work wakes the others: a batch of each neighbour in
- * turn, with a pause behind each batch.
+ * Any number of ids of any user may wait for a neighbour or watch it, and its changes are reported
+ * in softirq. So a report wakes waiters at once, but looks at RCA_NEIGH_BATCH of them at most, and
+ * for watchers it only marks the bucket. Work does the rest: a batch of each marked bucket in turn,
+ * with a pause behind each batch. Changes that follow each other closely cost watchers one walk.
  *
- * Locking: a spinlock for the table and all waiters. Network code reports changes of neighbours in
- * process context and in softirq, never with interrupts off.
+ * Locking: a spinlock for all waiters, which is taken in softirq, too: network code reports changes
+ * of neighbours in process context and in softirq, never with interrupts off. A spinlock for the
+ * watchers of each bucket, in process context only. Network devices are reported under RTNL.
  */
 #include "net/net.h"
 
-#include <linux/rhashtable.h>
-#include <linux/slab.h>
-#include <linux/spinlock.h>
+#include <linux/bitmap.h>
+#include <linux/bits.h>
+#include <linux/jhash.h>
+#include <linux/netdevice.h>
+#include <linux/notifier.h>
+#include <linux/string.h>
 #include <linux/workqueue.h>
+#include <net/arp.h>
 #include <net/neighbour.h>
+#include <net/netevent.h>
 
 #include "ctx/ctx.h"
+#include "lib/compat.h"
+#include "lib/testing.h"
+
+#define BUCKETS		1024
 
 /**
- * struct rca_neigh - a neighbour that is waited for; freed with the last waiter
- * @node: entry in neighs, until the neighbour has answered
- * @key: the neighbour (immutable)
- * @waits: the waiters, through &rca_neigh_wait.node; never empty while the lock is not held
- * @answered: entry in answered_neighs, once the neighbour has answered; else empty
- * @rcu: frees it after readers of the table
+ * struct bucket - bucket of the table
+ * @waits: the waiters (lock: waits_lock)
+ * @late: waiters that work wakes, because they were too many (lock: waits_lock)
+ * @lock: protects changes of @watches
+ * @watches: the watchers, and @cursor
+ * @cursor: stands behind the watchers that the present walk has notified; unhashed: there is no
+ *          walk (lock: @lock)
+ * @changed: changes that no walk has begun to report (atomic)
+ * @wanted: changes that the present walk reports (only in work)
  */
-struct rca_neigh {
-	struct rhash_head node;
-	struct rca_neigh_key key;
+struct bucket {
 	struct list_head waits;
-	struct list_head answered;
-	struct rcu_head rcu;
+	struct list_head late;
+	spinlock_t lock;
+	struct hlist_head watches;
+	struct hlist_node cursor;
+	unsigned long changed;
+	unsigned long wanted;
 };
 
-static const struct rhashtable_params neighs_params = {
-	.key_len = sizeof(struct rca_neigh_key),
-	.key_offset = offsetof(struct rca_neigh, key),
-	.head_offset = offsetof(struct rca_neigh, node),
-	.automatic_shrinking = true,
-};
+static void walk_work(struct work_struct *work);
 
-static void wake_work(struct work_struct *work);
+static struct bucket buckets[BUCKETS];
+static DEFINE_SPINLOCK(waits_lock);
+static rca_neigh_watch_fn notify;
 
-static struct rhashtable neighs;
-static DEFINE_SPINLOCK(neighs_lock);
-static LIST_HEAD(answered_neighs);
-static DECLARE_WORK(waker, wake_work);
+/* Buckets with changes, and buckets that the work walks. */
+static DECLARE_BITMAP(marked, BUCKETS);
+static DECLARE_BITMAP(walked, BUCKETS);
+static DECLARE_WORK(walker, walk_work);
 
-/* Module init. Returns 0 or a negative errno. */
-int rca_neigh_init(void)
+/**
+ * rca_neigh_key() - make the key of a neighbour
+ * @key: the key
+ * @net: namespace
+ * @ifindex: network device
+ * @addr: IP address, or another address, which no neighbour has
+ *
+ * Context: Any context.
+ */
+void rca_neigh_key(struct rca_neigh_key *key, const struct net *net, int ifindex,
+		   const union rca_addr *addr)
 {
-	return rhashtable_init(&neighs, &neighs_params);
-}
-
-/* Module exit, when nothing waits and neighbours are not reported any more. */
-void rca_neigh_exit(void)
-{
-	cancel_work_sync(&waker);
-	rhashtable_destroy(&neighs);
+	*key = (struct rca_neigh_key) { .net = net, .ifindex = ifindex };
+	if (addr->sa.sa_family == AF_INET) {
+		key->len = sizeof(addr->in.sin_addr);
+		memcpy(key->ip, &addr->in.sin_addr, sizeof(addr->in.sin_addr));
+	} else if (addr->sa.sa_family == AF_INET6) {
+		key->len = sizeof(addr->in6.sin6_addr);
+		memcpy(key->ip, &addr->in6.sin6_addr, sizeof(addr->in6.sin6_addr));
+	}
 }
 
 /* Set the key of a neighbour. Any context. */
 void rca_neigh_set_key(struct rca_neigh_key *key, const struct neighbour *neigh)
 {
-	memset(key, 0, sizeof(*key));
-	key->net = dev_net(neigh->dev);
-	key->ifindex = neigh->dev->ifindex;
-	key->len = min_t(u32, neigh->tbl->key_len, sizeof(key->ip));
+	*key = (struct rca_neigh_key) {
+		.net = dev_net(neigh->dev),
+		.ifindex = neigh->dev->ifindex,
+		.len = min_t(u32, neigh->tbl->key_len, sizeof(key->ip)),
+	};
 	memcpy(key->ip, neigh->primary_key, key->len);
 }
 
-/* Add a waiter, if it does not wait yet. False: the neighbour is not in the table. */
-static bool add_waiter_locked(struct rca_neigh_wait *wait)
+static struct bucket *bucket_of(const struct rca_neigh_key *key)
 {
-	struct rca_neigh *neigh;
-
-	lockdep_assert_held(&neighs_lock);
-	if (wait->neigh)
-		return true;
-	neigh = rhashtable_lookup_fast(&neighs, &wait->key, neighs_params);
-	if (!neigh)
-		return false;
-	list_add_tail(&wait->node, &neigh->waits);
-	wait->neigh = neigh;
-	return true;
-}
-
-static void remove_waiter_locked(struct rca_neigh_wait *wait)
-{
-	lockdep_assert_held(&neighs_lock);
-	list_del(&wait->node);
-	wait->neigh = NULL;
-}
-
-static void drop_if_empty_locked(struct rca_neigh *neigh)
-{
-	lockdep_assert_held(&neighs_lock);
-	if (!list_empty(&neigh->waits))
-		return;
-	if (list_empty(&neigh->answered))
-		rhashtable_remove_fast(&neighs, &neigh->node, neighs_params);
-	else
-		list_del(&neigh->answered);
-	kfree_rcu(neigh, rcu);
+	return &buckets[jhash2((const u32 *)key, sizeof(*key) / sizeof(u32), 0) % BUCKETS];
 }
 
 /**
  * rca_neigh_wait() - wait for a neighbour, asynchronously
- * @wait: the waiter. It may be woken before this returns; nothing happens if it waits already
+ * @wait: the waiter. Nothing happens if it waits already
  *
- * Best-effort: the waiter is not woken when the neighbour became known just before, or without
- * memory. Look the neighbour up again after a while.
+ * Best-effort: the waiter is not woken when the neighbour became known just before, and may be
+ * woken by another neighbour of a bucket with many waiters. Look the neighbour up again after a
+ * while.
  *
- * Context: Process context. Sleeps.
+ * Context: Process context.
  */
 void rca_neigh_wait(struct rca_neigh_wait *wait)
 {
-	struct rca_neigh *made;
-	bool added;
-
 	if (!wait->key.len)
 		return;
-	spin_lock_bh(&neighs_lock);
-	added = add_waiter_locked(wait);
-	spin_unlock_bh(&neighs_lock);
-	if (added)
-		return;
-	made = kzalloc(sizeof(*made), GFP_KERNEL_ACCOUNT);
-	if (!made)
-		return;
-	made->key = wait->key;
-	INIT_LIST_HEAD(&made->waits);
-	INIT_LIST_HEAD(&made->answered);
-	spin_lock_bh(&neighs_lock);
-	/* Fails if another waiter has added the neighbour meanwhile. */
-	if (!rhashtable_lookup_insert_fast(&neighs, &made->node, neighs_params))
-		made = NULL;
-	add_waiter_locked(wait);
-	spin_unlock_bh(&neighs_lock);
-	kfree(made);
+	spin_lock_bh(&waits_lock);
+	if (!wait->waits)
+		list_add_tail(&wait->node, &bucket_of(&wait->key)->waits);
+	wait->waits = true;
+	spin_unlock_bh(&waits_lock);
+}
+
+static void remove_locked(struct rca_neigh_wait *wait)
+{
+	lockdep_assert_held(&waits_lock);
+	list_del(&wait->node);
+	wait->waits = false;
 }
 
 /* Stops waiting, if @wait does; wake() does not run when this returns. Process context. */
 void rca_neigh_unwait(struct rca_neigh_wait *wait)
 {
-	struct rca_neigh *neigh;
-
-	spin_lock_bh(&neighs_lock);
-	neigh = wait->neigh;
-	if (neigh) {
-		remove_waiter_locked(wait);
-		drop_if_empty_locked(neigh);
-	}
-	spin_unlock_bh(&neighs_lock);
+	spin_lock_bh(&waits_lock);
+	if (wait->waits)
+		remove_locked(wait);
+	spin_unlock_bh(&waits_lock);
 }
 
-/* Wake a batch of waiters. The neighbour is freed with the last one. */
-static void wake_batch_locked(struct rca_neigh *neigh)
+/* Wake waiters for a neighbour, or all if @key is NULL. Returns false if it has looked at all. */
+static bool wake_batch(struct list_head *waits, const struct rca_neigh_key *key)
 {
 	struct rca_neigh_wait *wait, *next;
 	unsigned int count = 0;
 
-	lockdep_assert_held(&neighs_lock);
-	list_for_each_entry_safe(wait, next, &neigh->waits, node) {
+	lockdep_assert_held(&waits_lock);
+	list_for_each_entry_safe(wait, next, waits, node) {
 		if (count++ == RCA_NEIGH_BATCH)
-			break;
-		remove_waiter_locked(wait);
+			return true;
+		if (key && memcmp(&wait->key, key, sizeof(*key)))
+			continue;
+		remove_locked(wait);
 		wait->wake(wait);
 	}
-	drop_if_empty_locked(neigh);
-}
-
-static void wake_work(struct work_struct *work)
-{
-	struct rca_neigh *neigh;
-
-	spin_lock_bh(&neighs_lock);
-	while ((neigh = list_first_entry_or_null(&answered_neighs, struct rca_neigh, answered))) {
-		list_move_tail(&neigh->answered, &answered_neighs);
-		wake_batch_locked(neigh);
-		spin_unlock_bh(&neighs_lock);
-		cond_resched();
-		spin_lock_bh(&neighs_lock);
-	}
-	spin_unlock_bh(&neighs_lock);
+	return false;
 }
 
 /**
- * rca_neigh_changed() - wake the waiters for a neighbour, if its hardware address is known now
- * @changed: the neighbour
+ * rca_neigh_watch() - watch a neighbour, and the network devices
+ * @watch: the watcher, which does not watch yet
+ * @key: the neighbour
  *
- * Context: Process context or softirq.
+ * Return: what rca_neigh_unwatch() needs, less than 1024.
  */
-void rca_neigh_changed(const struct neighbour *changed)
+u16 rca_neigh_watch(struct hlist_node *watch, const struct rca_neigh_key *key)
+{
+	struct bucket *bucket = bucket_of(key);
+
+	spin_lock(&bucket->lock);
+	hlist_add_head(watch, &bucket->watches);
+	spin_unlock(&bucket->lock);
+	return bucket - buckets;
+}
+
+/* Stops watching; no notification runs when this returns. @place: from rca_neigh_watch() */
+void rca_neigh_unwatch(struct hlist_node *watch, u16 place)
+{
+	spin_lock(&buckets[place].lock);
+	hlist_del_init(watch);
+	spin_unlock(&buckets[place].lock);
+}
+
+static struct neigh_table *table_of(const struct rca_neigh_key *key)
+{
+#if IS_ENABLED(CONFIG_IPV6)
+	if (key->len == sizeof(struct in6_addr))
+		return rca_neigh_v6();
+#endif
+	return key->len == sizeof(struct in_addr) ? &arp_tbl : NULL;
+}
+
+/**
+ * rca_neigh_look_up() - look up the hardware address of a neighbour
+ * @found: the neighbour that was looked up last, or zero; replaced by this one
+ * @key: the neighbour
+ * @ndev: its network device
+ *
+ * A neighbour that does not answer has its last address. One that is being asked has none; its
+ * answer is reported.
+ *
+ * Context: Process context.
+ * Return: whether there is one.
+ */
+bool rca_neigh_look_up(struct rca_neigh_addr *found, const struct rca_neigh_key *key,
+		       struct net_device *ndev)
+{
+	struct neigh_table *table = table_of(key);
+	struct neighbour *neigh;
+
+	if (!memcmp(&found->key, key, sizeof(*key)))
+		return found->known;
+	found->key = *key;
+	found->known = false;
+	neigh = table ? neigh_lookup(table, key->ip, ndev) : NULL;
+	if (!neigh)
+		return false;
+	read_lock_bh(&neigh->lock);
+	if (neigh->nud_state & (NUD_VALID | NUD_FAILED)) {
+		memcpy(found->mac, neigh->ha, ETH_ALEN);
+		found->known = true;
+	}
+	read_unlock_bh(&neigh->lock);
+	neigh_release(neigh);
+	return found->known;
+}
+
+/*
+ * Wakes a batch of late waiters, and begins or continues the walk through the watchers: notifies a
+ * batch of those behind the cursor. Returns false at the end of the bucket.
+ */
+static bool walk_bucket(struct bucket *bucket)
+{
+	struct hlist_node *last = NULL, *pos;
+	struct rca_neigh_addr found = {};
+	unsigned int count;
+	bool more;
+
+	spin_lock_bh(&waits_lock);
+	more = wake_batch(&bucket->late, NULL);
+	spin_unlock_bh(&waits_lock);
+	spin_lock(&bucket->lock);
+	rcu_read_lock();	/* for namespaces and network devices */
+	if (hlist_unhashed(&bucket->cursor)) {
+		bucket->wanted = xchg(&bucket->changed, 0);
+		hlist_add_head(&bucket->cursor, &bucket->watches);
+	}
+	pos = bucket->wanted ? bucket->cursor.next : NULL;
+	for (count = 0; pos && count < RCA_NEIGH_BATCH; count++) {
+		notify(pos, bucket->wanted, &found);
+		last = pos;
+		pos = pos->next;
+	}
+	hlist_del_init(&bucket->cursor);
+	if (pos)
+		hlist_add_behind(&bucket->cursor, last);
+	rcu_read_unlock();
+	spin_unlock(&bucket->lock);
+	return pos || more;
+}
+
+static void walk_work(struct work_struct *work)
+{
+	unsigned int i;
+
+	do {
+		/* A change during a walk waits for its end: some may have compared already. */
+		for_each_set_bit(i, marked, BUCKETS)
+			if (!test_bit(i, walked) && test_and_clear_bit(i, marked))
+				__set_bit(i, walked);
+		for_each_set_bit(i, walked, BUCKETS) {
+			if (!walk_bucket(&buckets[i]))
+				__clear_bit(i, walked);
+			cond_resched();
+		}
+	} while (!bitmap_empty(walked, BUCKETS) || !bitmap_empty(marked, BUCKETS));
+}
+
+static void queue_walk(struct bucket *bucket)
+{
+	/* Fully ordered, as is test_and_clear_bit(). */
+	if (!test_and_set_bit(bucket - buckets, marked))
+		queue_work(rca_wq, &walker);
+}
+
+/* Any context. The caller has changed the address before, which the work therefore reads. */
+static void mark(struct bucket *bucket, int change)
+{
+	if (hlist_empty(&bucket->watches))
+		return;
+	set_bit(change, &bucket->changed);
+	queue_walk(bucket);
+}
+
+/* Wake the waiters for a neighbour, and have its watchers notified. Process context or softirq. */
+RCA_VISIBLE_IF_KUNIT void rca_neigh_changed(const struct neighbour *neigh)
 {
 	struct rca_neigh_key key;
-	struct rca_neigh *neigh;
+	struct bucket *bucket;
+	bool late;
 
-	if (!atomic_read(&neighs.nelems) || !(READ_ONCE(changed->nud_state) & NUD_VALID))
+	rca_neigh_set_key(&key, neigh);
+	bucket = bucket_of(&key);
+	mark(bucket, RCA_NEIGH_CHANGED);
+	if (list_empty(&bucket->waits) || !(READ_ONCE(neigh->nud_state) & NUD_VALID))
 		return;
-	rca_neigh_set_key(&key, changed);
-	spin_lock_bh(&neighs_lock);
-	neigh = rhashtable_lookup_fast(&neighs, &key, neighs_params);
-	if (neigh) {
-		/* Later waiters wait for another change. */
-		rhashtable_remove_fast(&neighs, &neigh->node, neighs_params);
-		list_add_tail(&neigh->answered, &answered_neighs);
-		wake_batch_locked(neigh);
-		if (!list_empty(&answered_neighs))
-			queue_work(rca_wq, &waker);
+	spin_lock_bh(&waits_lock);
+	late = wake_batch(&bucket->waits, &key);
+	/* Later waiters wait for another change. */
+	if (late)
+		list_splice_tail_init(&bucket->waits, &bucket->late);
+	spin_unlock_bh(&waits_lock);
+	if (late)
+		queue_walk(bucket);
+}
+
+static int neigh_event(struct notifier_block *nb, unsigned long event, void *ptr)
+{
+	if (event == NETEVENT_NEIGH_UPDATE)
+		rca_neigh_changed(ptr);
+	return NOTIFY_DONE;
+}
+
+static int netdev_event(struct notifier_block *nb, unsigned long event, void *ptr)
+{
+	struct net_device *ndev = netdev_notifier_info_to_dev(ptr);
+	int i;
+
+	/* Notifies all watchers: a failover is too rare to be worth memory in each of them. */
+	if (event == NETDEV_BONDING_FAILOVER && netif_is_bond_master(ndev))
+		for (i = 0; i < BUCKETS; i++)
+			mark(&buckets[i], RCA_NETDEV_CHANGED);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block netdev_nb = { .notifier_call = netdev_event };
+static struct notifier_block neigh_nb = { .notifier_call = neigh_event };
+
+/**
+ * rca_neigh_init() - module init: make the table, and register the notifiers, under RTNL
+ * @fn: notifies a watcher
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0 or a negative errno.
+ */
+int rca_neigh_init(rca_neigh_watch_fn fn)
+{
+	int ret, i;
+
+	notify = fn;
+	for (i = 0; i < BUCKETS; i++) {
+		INIT_LIST_HEAD(&buckets[i].waits);
+		INIT_LIST_HEAD(&buckets[i].late);
+		spin_lock_init(&buckets[i].lock);
 	}
-	spin_unlock_bh(&neighs_lock);
+	ret = register_netdevice_notifier(&netdev_nb);
+	if (ret)
+		return ret;
+	ret = register_netevent_notifier(&neigh_nb);
+	if (ret)
+		unregister_netdevice_notifier(&netdev_nb);
+	return ret;
+}
+
+/* Module exit: unregisters the notifiers, under RTNL, and waits for running ones and for work. */
+void rca_neigh_exit(void)
+{
+	unregister_netevent_notifier(&neigh_nb);
+	unregister_netdevice_notifier(&netdev_nb);
+	cancel_work_sync(&walker);
 }

@@ -3,6 +3,7 @@
 #ifndef RCA_NET_NET_H
 #define RCA_NET_NET_H
 
+#include <linux/if_ether.h>
 #include <linux/list.h>
 #include <linux/nsproxy.h>
 #include <linux/socket.h>
@@ -19,7 +20,6 @@ struct ib_gid_attr;
 struct neighbour;
 struct net;
 struct net_device;
-struct rca_neigh;
 struct rdma_dev_addr;
 
 /* IP addresses of network devices. */
@@ -41,9 +41,9 @@ const struct ib_gid_attr *rca_iwport_find(struct ib_device *ibdev, u32 port, str
 bool rca_iwport_ip(struct ib_device *ibdev, u32 port, struct net *net, sa_family_t family,
 		   bool linklocal, union rca_addr *addr);
 
-/* Waiting for the hardware addresses of neighbours. */
+/* Waiting for the hardware addresses of neighbours, and watching for others. */
 
-/** RCA_NEIGH_BATCH - most waiters that are woken without a pause */
+/** RCA_NEIGH_BATCH - most waiters and watchers that are looked at without a pause */
 #define RCA_NEIGH_BATCH 64
 
 /**
@@ -62,25 +62,53 @@ struct rca_neigh_key {
 
 /**
  * struct rca_neigh_wait - a waiter for a neighbour
- * @node: entry in the waiters of @neigh (lock: of the table)
- * @neigh: what it waits for; NULL: it does not wait (lock: of the table)
+ * @node: entry in the table (lock: of the waiters)
+ * @waits: it is in the table (lock: of the waiters)
  * @key: the neighbour (immutable while it waits)
  * @wake: called when the hardware address of the neighbour is known, and ends the wait: in softirq,
- *        or in process context with softirqs off; the lock of the table is held
+ *        or in process context with softirqs off; the lock of the waiters is held
  */
 struct rca_neigh_wait {
 	struct list_head node;
-	struct rca_neigh *neigh;
+	bool waits;
 	struct rca_neigh_key key;
 	void (*wake)(struct rca_neigh_wait *wait);
 };
 
-int rca_neigh_init(void);
+/**
+ * struct rca_neigh_addr - a neighbour that was looked up; zero: none was
+ * @key: the neighbour
+ * @known: @mac is its hardware address
+ * @mac: see @known
+ */
+struct rca_neigh_addr {
+	struct rca_neigh_key key;
+	bool known;
+	u8 mac[ETH_ALEN];
+};
+
+/* Changes that watchers are notified of, as bits: a bond has failed over; a neighbour. */
+enum { RCA_NETDEV_CHANGED, RCA_NEIGH_CHANGED };
+
+/*
+ * Notifies a watcher of changes, not necessarily of its own neighbour or network device. @found is
+ * for rca_neigh_look_up(), as many may watch one neighbour. Process context, under RCU and with the
+ * lock of the bucket held.
+ */
+typedef void (*rca_neigh_watch_fn)(struct hlist_node *watch, unsigned long changes,
+				   struct rca_neigh_addr *found);
+
+int rca_neigh_init(rca_neigh_watch_fn fn);
 void rca_neigh_exit(void);
+void rca_neigh_key(struct rca_neigh_key *key, const struct net *net, int ifindex,
+		   const union rca_addr *addr);
 void rca_neigh_set_key(struct rca_neigh_key *key, const struct neighbour *neigh);
 void rca_neigh_wait(struct rca_neigh_wait *wait);
 void rca_neigh_unwait(struct rca_neigh_wait *wait);
-void rca_neigh_changed(const struct neighbour *neigh);
+u16 rca_neigh_watch(struct hlist_node *watch, const struct rca_neigh_key *key);
+void rca_neigh_unwatch(struct hlist_node *watch, u16 place);
+bool rca_neigh_look_up(struct rca_neigh_addr *found, const struct rca_neigh_key *key,
+		       struct net_device *ndev);
 
 /* Switch the network namespace of the current task. */
 

@@ -19,6 +19,7 @@
 #include "fake/netrig.h"
 #include "fake/race.h"
 #include "id/id.h"
+#include "net/net.h"
 
 #define PEER	0x0a4d0009	/* 10.77.0.9 */
 #define OTHER	0x0a4d000a
@@ -156,6 +157,41 @@ static void nobody_else_gets_an_event(struct kunit *test)
 	dev_put(ndev);
 }
 
+struct waiter {
+	struct rca_neigh_wait wait;
+	int woken;
+};
+
+static void note_wake(struct rca_neigh_wait *wait)
+{
+	container_of(wait, struct waiter, wait)->woken++;
+}
+
+/* Both are in the bucket of the neighbour: it wakes waiters itself, and its walk finds the ids. */
+static void waiters_and_ids_share_a_neighbour(struct kunit *test)
+{
+	struct net_device *ndev = with_peer(test);
+	struct rca_id *id = watching(test, ndev, PEER);
+	int count = RCA_NEIGH_BATCH + 1, i, woken = 0;
+	struct waiter *waiters;
+
+	waiters = kunit_kcalloc(test, count, sizeof(*waiters), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, waiters);
+	for (i = 0; i < count; i++) {
+		waiters[i].wait.wake = note_wake;
+		rca_neigh_key(&waiters[i].wait.key, &init_net, ndev->ifindex, &id->dst);
+		rca_neigh_wait(&waiters[i].wait);
+	}
+	set_neighbour(ndev, PEER, mac_after, NUD_PERMANENT);
+	expect_unreachable(test, 1);
+	for (i = 0; i < count; i++) {
+		rca_neigh_unwait(&waiters[i].wait);
+		woken += waiters[i].woken;
+	}
+	KUNIT_EXPECT_EQ(test, woken, count);
+	dev_put(ndev);
+}
+
 /* With one processor, no work runs until preemption is enabled. */
 static void report_itself_visits_no_id(struct kunit *test)
 {
@@ -243,6 +279,7 @@ static struct kunit_case id_watch_cases[] = {
 	KUNIT_CASE(connected_id_is_told_of_a_change),
 	KUNIT_CASE(neighbour_without_an_answer_keeps_its_address),
 	KUNIT_CASE(nobody_else_gets_an_event),
+	KUNIT_CASE(waiters_and_ids_share_a_neighbour),
 	KUNIT_CASE(report_itself_visits_no_id),
 	KUNIT_CASE(changes_that_follow_each_other_are_compared_once),
 	KUNIT_CASE(ids_that_come_and_go_do_not_stop_the_walk),

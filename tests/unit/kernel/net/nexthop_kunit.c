@@ -19,6 +19,7 @@
 #include "fake/netrig.h"
 #include "fake/race.h"
 #include "lib/compat.h"
+#include "lib/testing.h"
 #include "net/net.h"
 
 #define HERE	0x0a4d0001	/* 10.77.0.1 */
