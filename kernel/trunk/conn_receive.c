@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What a peer sends, one frame and one record at a time for each trunk, and how its session and its
- * connections end.
+ * Received frames, one frame and one record at a time for each trunk, and the end of its session
+ * and of its connections.
  *
  * A peer may send anything. A record that does not fit the state of its connection is ignored if it
  * may have crossed an operation of this host; otherwise it ends the session.
  *
- * Locking: rca_trunk.lock, which is not held while an owner is called.
+ * Locking: rca_trunk.lock, which is not held while an owner is called back.
  */
 #include "trunk/trunk.h"
 
@@ -526,7 +526,7 @@ void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 /*
  * Ends of connections without a message from the peer: expired timers, and the loss of the session.
  *
- * Locking: rca_trunk.lock, which is not held while an owner is called.
+ * Locking: rca_trunk.lock, which is not held while an owner is called back.
  */
 
 /* Fill in the event that reports an expired timer, and set the next state. */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * What a trunk sends: records of its connections are put into frames, and frames are posted to the
- * QP of its link.
+ * The sending side of a trunk: records of its connections are put into frames, and frames are
+ * posted to the QP of its link.
  *
- * The frame that is being filled is sent at once if no SEND is under way, else when that one has
- * arrived, by the work of the link (link_qp.c), with what came meanwhile: no timer delays a
- * record. At most RCA_LINK_SENDS frames are under way, all but one of them full.
+ * The open frame is sent at once if no SEND is under way. Otherwise the work of the link
+ * (link_qp.c) sends it after the completion of that SEND, with the records added meanwhile: no
+ * timer delays a record. At most RCA_LINK_SENDS frames are under way, all but one of them full.
  *
  * An adapter requests a lost SEND again as soon as a later one arrives; otherwise the sender
  * repeats it only after the timeout of the QP. So another frame is sent if a SEND is under way for

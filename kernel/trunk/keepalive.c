@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Whether a trunk needs a link, and when, whether its peer is there, what it needs of the port of
- * this host, and how many trunks have a link.
+ * Keepalive of trunks: whether and when a trunk needs a link, whether its peer is alive, the state
+ * of the port of this host, and the number of trunks with a link.
  *
  * With peer_death_ms, each peer with connections is pinged four times in that time, and its session
  * is lost after that time without a frame. Without the parameter, a peer is pinged only when a port
@@ -484,16 +484,10 @@ static void enter(struct rca_trunk *trunk, enum rca_place has_place)
 	list_move_tail(&trunk->place, has_place == RCA_PLACE_TAKEN ? &placed : &waiting);
 }
 
-/**
- * rca_link_take_place() - may a trunk have a link?
- * @trunk: the trunk, which has none
- *
- * A trunk that waits gets the place of a link that ends. If trunk_max was lowered, nobody waits
- * until there are not too many any more.
- *
- * Context: Process context. Does not sleep. From the work of @trunk.
- * Return: RCA_PLACE_TAKEN: yes; RCA_PLACE_WAITS: later: its work runs when it has a place;
- * RCA_PLACE_NONE: no, as no other link was idle for a second.
+/*
+ * Get a place for a trunk, which has no link. RCA_PLACE_WAITS: its work runs when it has the place
+ * of a link that is ending. RCA_PLACE_NONE: no other link was idle for a second. After trunk_max
+ * was lowered, no trunk waits before the surplus links have ended. From the work of @trunk.
  */
 enum rca_place rca_link_take_place(struct rca_trunk *trunk)
 {

@@ -5,16 +5,16 @@
  * Only the work begins and ends links, and ends sessions. It runs once for all events since its
  * last run, and never twice at a time for one trunk, so it needs no lock against itself:
  *
- * - A link ends because of what has happened to it (link_cm.c), because it was idle, or because the
- *   peer that it leads to was loaded again. The next one begins when its QP is destroyed: no frame
- *   comes after the peer was told what was received.
- * - There are trunk_max links at most. When another one is needed, the one that was idle longest
- *   ends for it, see keepalive.c. If none was idle for a second, the link could not be opened.
- * - A session stays without a link while it has users. When there is something to send, either end
- *   opens a link again: at once, and after one second, two, four and so on.
- * - A session is lost if that fails for REOPEN_TIME, if the peer is silent for peer_death_ms, if
- *   another load of the peer's module says hello, if the peer does not have it any more, if a frame
- *   of the peer was malformed, and if the device is removed. Its connections end.
+ * - A link ends because of its events (link_cm.c), because it was idle, or because the peer's
+ *   module was loaded again. The next link begins when the QP is drained: no frame arrives after
+ *   the peer was notified of the last received one.
+ * - There are trunk_max links at most. The link that was idle longest ends for another one, see
+ *   keepalive.c. If none was idle for a second, no link is opened.
+ * - A session with users outlives its link. When there is a record to send, either end opens a link
+ *   again: at once, and after one second, two, four and so on.
+ * - A session is lost if that fails for REOPEN_TIME, if the peer is silent for peer_death_ms, if a
+ *   hello comes from another load of the peer's module, if the peer does not have the session any
+ *   more, if a frame of the peer was malformed, and if the device is removed. Its connections end.
  * - When the GID or the partition of a trunk has gone, its link ends. Its connections stay until
  *   they have a record to send, as those over ib_cm do.
  * - When a port comes up, the peer is pinged. While the port is down, an idle link stays, and no

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * The table of trunks. A trunk is in it while it has a link, open or not yet, or users. The frames
- * of a trunk, and what operators see of it.
+ * The table of trunks. It has each trunk with users, or with a link that is open or being opened.
+ * The frames of a trunk, and its description for operators.
  *
  * Locking: trunks_lock to add and to remove; trunks are found under RCU. It is never held with
  * rca_trunk.lock. Process context.
@@ -399,16 +399,10 @@ static int append(struct rca_trunk *trunk, const struct rca_trunk_record *record
 	return 0;
 }
 
-/**
- * rca_trunk_add() - put a record into a frame
- * @trunk: the trunk
- * @record: the record
- *
- * The frame is sent by rca_link_push(), or on the next link.
- *
- * Context: Process context. Does not sleep. Expects @trunk->lock to be held by the caller.
- * Return: 0; -EAGAIN: too much is not acknowledged; -ENOTCONN: there is no session; another errno:
- * the record is invalid.
+/*
+ * Append a record to a frame, which rca_trunk_push() or the next link sends. Returns 0; -EAGAIN:
+ * too many frames are not acknowledged; -ENOTCONN: there is no session; another errno: the record
+ * is invalid.
  */
 int rca_trunk_add(struct rca_trunk *trunk, const struct rca_trunk_record *record)
 {

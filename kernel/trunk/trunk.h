@@ -94,7 +94,7 @@ struct rca_trunk_key {
 	u8 pad[7];
 };
 
-/* May a trunk have a link? There are trunk_max places, see keepalive.c. */
+/* A trunk needs a place to have a link, and there are trunk_max places, see keepalive.c. */
 enum rca_place {
 	RCA_PLACE_NONE,
 	RCA_PLACE_WAITS,	/* until the end of an idle link */
