@@ -217,12 +217,16 @@ def unheard(stacks: dict[str, Stack]) -> None:
 
 def partition(stacks: dict[str, Stack]) -> None:
     """A partition goes, and comes back: connections stay. One that has to send something meanwhile ends, with its session."""
+    own = Path("/sys/class/net/ib0/pkey")
     with opened(stacks) as (agent, other):
         ids, children = connections(agent, other)
         with changed("hca0/1/pkeys", "0x8001", "0xffff 0x8001"):
             qp_ends(0)
+            wait_for("the other partition", lambda: own.read_text().strip() == "0x8001")
             agent.quiet()
             other.quiet()
+        # The host knows it when IPoIB does, which gets the same event.
+        wait_for("the partition", lambda: own.read_text().strip() == "0xffff")
         disconnected(agent, ids[0], other, children[0])
         wait_for("a trunk", lambda: is_open(0, 1) and is_open(1, 0))
         with changed("hca0/1/pkeys", "0x8001", "0xffff 0x8001"):
