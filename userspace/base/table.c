@@ -134,12 +134,11 @@ bool rcl_table_put(uint64_t cookie)
 
 	if (!slot)
 		return false;
+	/* The caller has a reference, so the slot has had no other object since. */
 	state = atomic_load(&slot->state);
 	do {
-		if (!has_object(state, cookie))
-			return false;
-		if ((state & REFS) == 1)
-			return put_last(slot, cookie);
+		if ((state & REFS) <= 1)
+			return state & REFS && put_last(slot, cookie);
 	} while (!atomic_compare_exchange_weak(&slot->state, &state, state - 1));
 	return false;
 }
