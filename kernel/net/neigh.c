@@ -16,6 +16,7 @@
 
 #include <linux/bitmap.h>
 #include <linux/bits.h>
+#include <linux/hash.h>
 #include <linux/jhash.h>
 #include <linux/netdevice.h>
 #include <linux/notifier.h>
@@ -98,7 +99,9 @@ void rca_neigh_set_key(struct rca_neigh_key *key, const struct neighbour *neigh)
 
 static struct bucket *bucket_of(const struct rca_neigh_key *key)
 {
-	return &buckets[jhash2((const u32 *)key, sizeof(*key) / sizeof(u32), 0) % BUCKETS];
+	u32 seed = key->ifindex ^ hash32_ptr(key->net);
+
+	return &buckets[jhash2((const u32 *)key->ip, key->len / sizeof(u32), seed) % BUCKETS];
 }
 
 /**
