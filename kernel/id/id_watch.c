@@ -44,9 +44,11 @@ void rca_id_watch_netdev(struct rca_id *id)
 	if (!id->link.ifindex)
 		return;
 	rca_neigh_key(&key, id->net, id->link.ifindex, &id->dst);
-	/* Without a peer, any place. */
-	if (!key.len || rca_addr_is_any(&id->dst))
+	/* Without a peer, any place: ids that only watch their device are spread over the table. */
+	if (!key.len || rca_addr_is_any(&id->dst)) {
+		key.len = sizeof(id);
 		memcpy(key.ip, &id, sizeof(id));
+	}
 	place = rca_neigh_watch(&id->watch_node, &key);
 	WRITE_ONCE(id->watch, place << KIND_BITS | NETDEV);
 }

@@ -168,6 +168,32 @@ static void note_wake(struct rca_neigh_wait *wait)
 }
 
 /* Both are in the bucket of the neighbour: it wakes waiters itself, and its walk finds the ids. */
+/* A change of a neighbour would otherwise visit all of them, of any user, in one bucket. */
+static void ids_without_a_peer_are_spread(struct kunit *test)
+{
+	static const sa_family_t families[] = { AF_UNSPEC, AF_INET, AF_INET6, AF_IB };
+	struct net_device *ndev = get_ndev(test);
+	unsigned int first, i, j, same;
+	struct rca_id *id;
+
+	for (i = 0; i < ARRAY_SIZE(families); i++) {
+		for (first = 0, same = 0, j = 0; j < 16; j++) {
+			id = fake_active_id(test, test->priv, FAKE_COOKIE);
+			mutex_lock(&id->op);
+			memset(&id->dst, 0, sizeof(id->dst));
+			id->dst.sa.sa_family = families[i];
+			id->link.ifindex = ndev->ifindex;
+			rca_id_watch_netdev(id);
+			mutex_unlock(&id->op);
+			/* All watch for the same changes, so this compares their places. */
+			first = j ? first : id->watch;
+			same += id->watch == first;
+		}
+		KUNIT_EXPECT_LT(test, same, 8u);
+	}
+	dev_put(ndev);
+}
+
 static void waiters_and_ids_share_a_neighbour(struct kunit *test)
 {
 	struct net_device *ndev = with_peer(test);
@@ -279,6 +305,7 @@ static struct kunit_case id_watch_cases[] = {
 	KUNIT_CASE(connected_id_is_told_of_a_change),
 	KUNIT_CASE(neighbour_without_an_answer_keeps_its_address),
 	KUNIT_CASE(nobody_else_gets_an_event),
+	KUNIT_CASE(ids_without_a_peer_are_spread),
 	KUNIT_CASE(waiters_and_ids_share_a_neighbour),
 	KUNIT_CASE(report_itself_visits_no_id),
 	KUNIT_CASE(changes_that_follow_each_other_are_compared_once),
