@@ -43,6 +43,8 @@ static inline int rcl_errno(void)
 /**
  * rcl_verbs_err - negative errno of a libibverbs call that returns an errno
  * @ret: what it returned; some providers return -1 and set errno
+ *
+ * Return: 0, or a negative errno
  */
 static inline int rcl_verbs_err(int ret)
 {

@@ -24,6 +24,8 @@ void rcl_process_in_child(void);
  *
  * Once for a process, the call waits up to 100 ms for that: daemon(3) returns in the child when its
  * parent is about to end.
+ *
+ * Return: true if it has
  */
 bool rcl_process_has_ended(unsigned int maker);
 

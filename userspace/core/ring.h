@@ -90,6 +90,8 @@ bool rcl_ring_peek(struct rcl_ring *ring, union rcl_record *record);
  *
  * To be asked after the id's number of commands (revoking): when none is dropping or moving events
  * of the id any more, it is the record's type that tells whether one has done so.
+ *
+ * Return: true if it has
  */
 bool rcl_ring_taken_back(const struct rcl_ring *ring);
 

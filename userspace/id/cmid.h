@@ -136,6 +136,8 @@ struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
  * @qp_type: type of the id's QP
  *
  * As with the stock module, only RDMA_PS_IB leaves the choice to the program.
+ *
+ * Return: an enum ibv_qp_type
  */
 uint8_t rcl_id_connected_type(enum rdma_port_space ps, enum ibv_qp_type qp_type);
 
@@ -148,6 +150,8 @@ void rcl_id_free(struct rcl_id *id);
 /**
  * rcl_handle_valid - is this a handle of the kernel?
  * @handle: of an id or a membership
+ *
+ * Return: true if it is
  */
 static inline bool rcl_handle_valid(uint32_t handle)
 {
@@ -219,6 +223,8 @@ void rcl_id_ack(struct rcl_id *id);
  * @id: the id, found by the cookie of the event
  * @handle: valid handle in the event
  * @request: the event is a connection request, for which the id must be listening
+ *
+ * Return: true if it does
  */
 static inline bool rcl_id_matches(const struct rcl_id *id, uint32_t handle, bool request)
 {

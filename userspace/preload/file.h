@@ -62,10 +62,13 @@ struct rcl_epoll;
  * @domain: of the socket
  * @datagram: a socket of type SOCK_DGRAM
  * @lock: protects changes of @kind and @connect; may be held while waiting for the peer
- * @bound: address of bind(); @bound_len is 0 if it was not called
- * @peer: address of connect(); @peer_len is 0 if it was not called
+ * @bound: address of bind()
+ * @bound_len: its length; 0 if bind() was not called
+ * @peer: address of connect()
+ * @peer_len: its length; 0 if connect() was not called
  * @epoll: the instance, of RCL_FILE_EPOLL
  * @release: called when the last reference is dropped; returns as close() does
+ * @next: in the list of free structs
  *
  * Structs are reused but never freed, so that a lookup may read one whose file has just ended.
  */
@@ -80,8 +83,10 @@ struct rcl_file {
 	int domain;
 	bool datagram;
 	pthread_mutex_t lock;
-	struct sockaddr_storage bound, peer;
-	socklen_t bound_len, peer_len;
+	struct sockaddr_storage bound;
+	socklen_t bound_len;
+	struct sockaddr_storage peer;
+	socklen_t peer_len;
 	struct rcl_epoll *epoll;
 	int (*release)(struct rcl_file *file);
 	struct rcl_file *next;

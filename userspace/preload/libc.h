@@ -64,7 +64,7 @@ _Noreturn void __chk_fail(void);
 #define __chk_fail abort
 #endif
 
-/**
+/*
  * struct rcl_libc - each member is the libc function of its name
  *
  * NULL if the installed libc does not have the function, so that programs cannot call it either.

@@ -172,6 +172,8 @@ struct rcl_sock *rcl_sock_get(int fd);
  *
  * fork() leaves the sockets to the parent: rcl_sock_get() does not find them in the child, which
  * has copies of their descriptors.
+ *
+ * Return: true if it is
  */
 bool rcl_sock_is_inherited(int fd);
 

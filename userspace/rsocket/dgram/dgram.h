@@ -139,7 +139,7 @@ struct rcl_peer {
 	int64_t retry;
 };
 
-/**
+/*
  * struct rcl_dgram - a datagram socket
  * @sock: the base; the first member
  * @started: its sizes are fixed, and the service thread serves it

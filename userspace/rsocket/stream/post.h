@@ -5,7 +5,7 @@
 
 #include "rsocket/stream/stream.h"
 
-/**
+/*
  * struct rcl_piece - data of one work request: memory of the caller or of the send buffer
  */
 struct rcl_piece {

@@ -34,7 +34,7 @@ enum fake_armed {
 	FAKE_ARMED_ANY,
 };
 
-/**
+/*
  * struct fake_cq - a completion queue
  * @cq: the public part
  * @entries: completions that were not polled, the oldest first

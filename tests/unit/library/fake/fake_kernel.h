@@ -90,7 +90,7 @@ struct fake_cm_ops {
  * @meanwhile: runs inside of the next connect, which fails with ECONNABORTED; NULL: nothing
  * @status: of those events when they are errors
  * @cm: NULL: ids have no peers, and the answers are canned
- * @paths: opened last
+ * @path: opened last
  * @context_fd: descriptor of the device that was opened last
  * @last: the struct of the last call of each command, as it was passed
  * @private_data: of the last connect, accept or reject, the value of the last option, or the name
@@ -192,6 +192,7 @@ void fake_post_member(__u32 type, __u32 member, int status);
 
 /**
  * fake_request - a connection request for a listener
+ * @listener: its handle
  *
  * Return: handle of the new id
  */

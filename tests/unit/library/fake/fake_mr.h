@@ -15,6 +15,8 @@
  * @write: the device writes to it
  *
  * Context: with the lock of the fabric held
+ *
+ * Return: true if it does
  */
 bool fake_mr_local(struct ibv_pd *pd, const struct ibv_sge *sge, bool write);
 
@@ -26,6 +28,8 @@ bool fake_mr_local(struct ibv_pd *pd, const struct ibv_sge *sge, bool write);
  * @length: bytes; zero bytes need no region
  *
  * Context: with the lock of the fabric held
+ *
+ * Return: true if it does
  */
 bool fake_mr_remote(struct ibv_pd *pd, uint32_t rkey, uint64_t addr, uint32_t length);
 

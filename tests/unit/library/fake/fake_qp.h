@@ -47,7 +47,7 @@ struct fake_recv {
 	struct ibv_sge sge[FAKE_MAX_SGE];
 };
 
-/**
+/*
  * struct fake_qp - a queue pair
  * @qp: the public part, whose state is that of the last ibv_modify_qp()
  * @link: in the list of all QPs, in the order of their creation
