@@ -58,9 +58,9 @@ static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_
 	bool again;
 
 	if (is_message(event->input))
-		rca_window_answered(id);
+		rca_window_end(id, true);
 	else if (rca_places && event->input == RCA_IN_REQ_TIMEOUT)
-		rca_window_end(id);	/* ib_mad has ended the request */
+		rca_window_end(id, false);	/* ib_mad has ended the request */
 	if (claims && !rca_peer_qp_claim(id, event->ca_guid, event->conn.qp_num)) {
 		id->tp->reject(lower, IB_CM_REJ_STALE_CONN, NULL, 0);
 		event = &stale_event;
@@ -101,7 +101,7 @@ static u8 handle_conn_event(struct rca_id *id, void *lower, const struct rca_tp_
 	 * unanswered.
 	 */
 	if (step.verdict == RCA_TAKE && is_timeout(event->input))
-		rca_window_end(id);
+		rca_window_end(id, false);
 
 	/* In the state closed, the transport answers late messages without the cm_id. */
 	if (again || (step.action & RCA_ACT_FINISH) ||

@@ -42,7 +42,7 @@ static void send_disconnect(struct rca_id *id)
 	if (rca_id_send_dreq(id))
 		return;
 	/* The DREQ could not be sent; the local end is disconnected nevertheless. */
-	rca_window_end(id);
+	rca_window_end(id, false);
 	rca_id_step_post(id, RCA_IN_DISCONNECT_FAIL, NULL, 0);
 }
 
@@ -104,7 +104,7 @@ int rca_disconnect(struct rca_id *id)
 /* Destroy the cm_id of a connection that has ended. The timewait, if any, is still to come. */
 static void drop_ended(struct rca_id *id)
 {
-	rca_window_end(id);
+	rca_window_end(id, false);
 	rca_id_drop_lower(id);
 	rca_id_cancel_work(id);	/* a slot may just have been granted; nothing is left to send */
 }

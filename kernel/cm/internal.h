@@ -138,7 +138,7 @@ void rca_route_ib_set(struct rca_id *id, const struct sa_path_rec *given);
  * @sa: query of ib_sa, valid while @called is false
  * @sent: ib_sa has the query (lock: rca_sa_lock)
  * @called: the result is there, and the query is not cancelled any more (lock: rca_sa_lock)
- * @place: place of the port, on kernels that limit them
+ * @place: ticket at the port, on kernels that limit its queries
  * @timer: ends the wait for @place, or withdraws a query whose place others need
  */
 struct rca_sa_query {
@@ -150,10 +150,8 @@ struct rca_sa_query {
 	struct ib_sa_query *sa;
 	bool sent;
 	bool called;
-#if RCA_COUNTS_PLACES
-	struct rca_port_place place;
+	struct rca_ticket place;
 	struct delayed_work timer;
-#endif
 };
 
 extern spinlock_t rca_sa_lock;
@@ -168,7 +166,6 @@ void rca_sa_sent(struct rca_sa_query *query, int ret);
 void rca_sa_called_locked(struct rca_sa_query *query, int status);
 void rca_sa_cancel_locked(struct rca_sa_query *query);
 void rca_sa_cancel(struct rca_sa_query *query);
-void rca_sa_again(struct rca_sa_query *query, const struct rca_sa_query *before);
 
 /* Service records. */
 

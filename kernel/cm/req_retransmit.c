@@ -18,7 +18,7 @@
  * follows may be lost.
  *
  * Where ib_mad limits the requests of a port, a request may have to give its place to others before
- * its interval is over; see port_places.c. It is withdrawn then: ib_cm stops only when its cm_id is
+ * its interval is over; see id/pacing.c. It is withdrawn then: ib_cm stops only when its cm_id is
  * destroyed, which informs the peer, so the next REQ, with another cm_id, is not stale.
  *
  * Locking: rca_id.op to keep, send and drop a request; only rca_id.lock in callbacks.
@@ -65,7 +65,7 @@ static void abort_retransmit(struct rca_id *id, int err)
 {
 	const struct rca_retry *retry = id->setup->retry;
 
-	rca_window_end(id);
+	rca_window_end(id, false);
 	if (retry->trunk_only && !id->lower)
 		end_with_event(id, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT);
 	else if (retry->why == RCA_IN_STALE)
@@ -256,7 +256,7 @@ void rca_retry_end(struct rca_id *id)
 	lockdep_assert_held(&id->op);
 	if (!end_with_event(id, RCA_IN_REQ_TIMEOUT, -ETIMEDOUT))
 		return;
-	rca_window_end(id);
+	rca_window_end(id, false);
 	rca_id_drop_lower(id);
 }
 
@@ -270,15 +270,7 @@ static void send_mra(struct rca_id *id)
 	rca_id_report_own_op(id, "send-mra", ret);
 }
 
-/* Has a request to give its place to others? */
-static bool place_is_wanted(struct rca_id *id)
-{
-	const struct rca_retry *retry = id->setup->retry;
-
-	return rca_places && rca_id_state(id) == RCA_ST_REQ_SENT &&
-	       rca_place_is_wanted(rca_place_of(id), rca_window_heard(id, retry->sent));
-}
-
+/* A request has given its place to others. */
 static void withdraw_request(struct rca_id *id)
 {
 	struct rca_retry *retry = id->setup->retry;
@@ -289,8 +281,7 @@ static void withdraw_request(struct rca_id *id)
 	spin_lock_irq(&id->lock);
 	retry->why = RCA_IN_HELD;
 	spin_unlock_irq(&id->lock);
-	rca_place_withdraw(rca_place_of(id));
-	rca_window_end(id);
+	rca_window_end(id, false);
 	ret = renew_lower(id);
 	if (ret)
 		abort_retransmit(id, ret);
@@ -315,7 +306,7 @@ void rca_retry_continue(struct rca_id *id)
 		rca_retry_end(id);
 	else if (rca_id_state(id) == RCA_ST_REQ_WAIT)
 		resend_request(id);
-	else if (place_is_wanted(id))
+	else if (rca_places && rca_gate_yield(&id->setup->place, id->setup->slot.gate))
 		withdraw_request(id);
 	else
 		rca_retry_arm(id);
@@ -396,7 +387,7 @@ void rca_retry_arm(struct rca_id *id)
 		return;
 	/* Until then it keeps its place in any case; then the work checks if others need it. */
 	if (rca_places)
-		left = rca_place_left(rca_place_of(id)) ?: HZ / 2;
+		left = rca_gate_hold(&id->setup->place);
 	if (retry->limited)
 		left = min_t(long, left, retry->deadline - jiffies);
 	if (left == LONG_MAX)
@@ -421,7 +412,7 @@ void rca_retry_hold(struct rca_id *id)
 void rca_retry_drop(struct rca_id *id)
 {
 	lockdep_assert_held(&id->op);
-	rca_window_end(id);
+	rca_window_end(id, false);
 	kfree(id->setup->retry);
 	id->setup->retry = NULL;
 }

@@ -527,8 +527,9 @@ static int start(struct rca_id *id, const struct rca_path_question *question, un
 	query->question = *question;
 	INIT_LIST_HEAD(&query->followers);
 	INIT_LIST_HEAD(&query->beside);
+	/* A query that was withdrawn keeps its next place for longer. */
 	if (before)
-		rca_sa_again(&query->sa, &before->sa);
+		query->sa.place.returns = before->sa.place.returns;
 	id->setup->query = query;
 	ret = ask(query, !before || before->status == -EINTR);
 	if (ret < 0) {

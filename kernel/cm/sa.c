@@ -2,7 +2,7 @@
 /*
  * Queries of the subnet administrator (SA): how one ends, and when it may be sent.
  *
- * Where ib_mad limits the queries of a port, a query needs a place: see port_places.c. One without
+ * Where ib_mad limits the queries of a port, a query needs a place: see id/pacing.c. One without
  * a place waits in the turn of its user until its id gives up. One that has a place for half a
  * second or more without an answer gives it back if others wait for it: it is cancelled, its result
  * is -EINTR, and its id sends another one in its turn, with the time that is left. The timer that
@@ -44,7 +44,6 @@ void rca_sa_put(struct rca_sa_query *query)
 		rca_id_put(id);	/* got in rca_sa_init() */
 }
 
-#if RCA_COUNTS_PLACES
 static void arm_timer(struct rca_sa_query *query, unsigned long delay)
 {
 	refcount_inc(&query->ref);	/* put in timer_work() or end_place() */
@@ -52,31 +51,14 @@ static void arm_timer(struct rca_sa_query *query, unsigned long delay)
 		refcount_dec(&query->ref);	/* the caller has one */
 }
 
-/* A place is granted to a query that waits, and whose id is therefore there. */
-static void queue_granted(struct rca_port_place *place)
-{
-	rca_id_queue_work(container_of(place, struct rca_sa_query, place)->id);
-}
-
 /* Keep a place for as long as it need not be given back; then look again. */
 static void keep_place(struct rca_sa_query *query)
 {
-	long left = rca_place_left(&query->place);
+	long left = rca_gate_hold(&query->place);
 
 	lockdep_assert_held(&rca_sa_lock);
 	if (left < LONG_MAX)
-		arm_timer(query, left ?: HZ / 2);
-}
-
-static bool is_wanted(struct rca_sa_query *query)
-{
-	struct rca_port_place *place = &query->place;
-
-	lockdep_assert_held(&rca_sa_lock);
-	/* While the query has a place, its device is there. */
-	return !rca_place_left(place) &&
-	       rca_place_is_wanted(place, time_after_eq(READ_ONCE(place->port->answered),
-							place->since));
+		arm_timer(query, left);
 }
 
 static void timer_work(struct work_struct *work)
@@ -84,64 +66,27 @@ static void timer_work(struct work_struct *work)
 	struct rca_sa_query *query = container_of(work, struct rca_sa_query, timer.work);
 
 	spin_lock(&rca_sa_lock);
-	if (!query->called && !query->sent) {
+	if (!query->called && !query->sent)
 		rca_id_queue_work(query->id);
-	} else if (!query->called && is_wanted(query)) {
+	/* While the query has a place, its device is there. */
+	else if (!query->called && rca_gate_yield(&query->place, query->place.gate))
 		ib_sa_cancel_query(query->sa_id, query->sa);
-		rca_place_withdraw(&query->place);
-	} else if (!query->called) {
+	else if (!query->called)
 		keep_place(query);
-	}
 	spin_unlock(&rca_sa_lock);
 	rca_sa_put(query);	/* got in arm_timer() */
-}
-
-static void init_place(struct rca_sa_query *query)
-{
-	query->place.granted = queue_granted;
-	query->place.ctx = query->id->obj.ctx;
-	INIT_DELAYED_WORK(&query->timer, timer_work);
-}
-
-static bool take_place(struct rca_sa_query *query)
-{
-	struct rca_device_places *places = rca_places_of(query->id);
-
-	if (!places || rca_place_take(&query->place, &places->ports[query->id->port_num].sa, false,
-				      false))
-		return true;
-	arm_timer(query, max_t(long, query->ends - jiffies, 0));
-	return false;
 }
 
 /* @answered: the SA has answered, whatever it was. */
 static void end_place(struct rca_sa_query *query, bool answered)
 {
 	lockdep_assert_held(&rca_sa_lock);
+	if (!rca_places)
+		return;
 	if (cancel_delayed_work(&query->timer))
 		refcount_dec(&query->ref);	/* the caller has one */
-	if (answered && rca_place_left(&query->place) < LONG_MAX)
-		WRITE_ONCE(query->place.port->answered, jiffies);
-	rca_place_give(&query->place);
+	rca_gate_give(&query->place, answered);
 }
-#else
-static inline void keep_place(struct rca_sa_query *query)
-{
-}
-
-static inline void init_place(struct rca_sa_query *query)
-{
-}
-
-static inline bool take_place(struct rca_sa_query *query)
-{
-	return true;
-}
-
-static inline void end_place(struct rca_sa_query *query, bool answered)
-{
-}
-#endif
 
 /*
  * Initialise a query that is filled with zeros. The id gives up at @ends, in jiffies; @release
@@ -154,7 +99,8 @@ void rca_sa_init(struct rca_sa_query *query, struct rca_id *id, unsigned long en
 	query->id = rca_id_get(id);	/* put in rca_sa_put() */
 	query->ends = ends;
 	query->release = release;
-	init_place(query);
+	query->place.id = id;
+	INIT_DELAYED_WORK(&query->timer, timer_work);
 }
 
 /* Is the result of a query there? Process context. */
@@ -175,8 +121,13 @@ bool rca_sa_called(struct rca_sa_query *query)
  */
 bool rca_sa_begin(struct rca_sa_query *query)
 {
+	struct rca_device_places *places = rca_places_of(query->id);
+
 	lockdep_assert_held(&query->id->op);
-	return take_place(query);
+	if (!places || rca_gate_take(&places->ports[query->id->port_num].sa, &query->place, 0))
+		return true;
+	arm_timer(query, max_t(long, query->ends - jiffies, 0));
+	return false;
 }
 
 /* Milliseconds until the id gives up; at least 1. */
@@ -231,14 +182,6 @@ void rca_sa_cancel(struct rca_sa_query *query)
 	spin_lock(&rca_sa_lock);
 	rca_sa_cancel_locked(query);
 	spin_unlock(&rca_sa_lock);
-}
-
-/* A query replaces one that was withdrawn. */
-void rca_sa_again(struct rca_sa_query *query, const struct rca_sa_query *before)
-{
-#if RCA_COUNTS_PLACES
-	query->place.returns = before->place.returns;
-#endif
 }
 
 /*

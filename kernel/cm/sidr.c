@@ -8,7 +8,7 @@
  * operation changes the state before it sends.
  *
  * ib_cm retransmits a SIDR request. On kernels that limit the requests of a port it waits for a
- * place before, and may have to give it to others; see port_places.c.
+ * place before, and may have to give it to others; see id/pacing.c.
  */
 #include "cm/internal.h"
 
@@ -78,7 +78,7 @@ static int send_or_wait(struct rca_id *id, const struct rca_tp_conn *user)
 {
 	if (!rca_places)
 		return send_sidr_req(id, user);
-	id->setup->retry->waits = !rca_place_begin(id, true, true);
+	id->setup->retry->waits = !rca_place_begin(id, RCA_TICKET_SILENT | RCA_TICKET_FIRST);
 	return id->setup->retry->waits ? 0 : send_sidr_req(id, user);
 }
 
@@ -93,12 +93,11 @@ static int make_lower(struct rca_id *id)
 }
 
 /*
- * Others wait for the place of the request: ib_cm stops only when its cm_id is destroyed. Returns
+ * The request has given its place to others: ib_cm stops only when its cm_id is destroyed. Returns
  * true if it has to be sent again, with another cm_id.
  */
 static bool withdraw_request(struct rca_id *id)
 {
-	rca_place_withdraw(rca_place_of(id));
 	rca_id_drop_lower(id);
 	/* No answer comes any more; has one come before? */
 	if (rca_id_state(id) != RCA_ST_SIDR_SENT)
@@ -123,7 +122,7 @@ void rca_sidr_continue(struct rca_id *id)
 		rca_retry_end(id);
 		return;
 	}
-	if (rca_places && rca_place_is_wanted(rca_place_of(id), false)) {
+	if (rca_places && rca_gate_yield(&id->setup->place, NULL)) {
 		sends = withdraw_request(id);
 		if (!sends)
 			return;
@@ -266,7 +265,7 @@ void rca_sidr_event(struct rca_id *id, const struct rca_tp_event *event)
 	struct rca_step step;
 	unsigned long flags;
 
-	rca_place_end(id);
+	rca_window_end(id, false);
 	spin_lock_irqsave(&id->lock, flags);
 	if (input == RCA_IN_REP && id->state == RCA_ST_SIDR_SENT &&
 	    rca_qkey_settle_locked(id, event->conn.qkey)) {

@@ -6,7 +6,6 @@
 #include <linux/atomic.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
-#include <linux/rbtree.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
@@ -20,7 +19,6 @@
 
 struct mem_cgroup;
 struct pid;
-struct rca_party;
 struct rca_user;
 struct workqueue_struct;
 
@@ -198,43 +196,6 @@ static inline void rca_obj_put(struct rca_obj *obj)
 {
 	if (refcount_dec_and_test(&obj->ref))
 		rca_obj_release(obj);
-}
-
-/* Turns: a fair order of waiting entries: users take turns, then the contexts of a user. */
-
-/**
- * struct rca_turns - parties that take turns: the users, or the contexts of a user
- * @tree: the parties by their owner
- * @order: the parties in the order in which they are served, through &rca_party.order
- */
-struct rca_turns {
-	struct rb_root tree;
-	struct list_head order;
-};
-
-/**
- * struct rca_turns_spare - memory for the first entry of a user and of a context
- * @user: a party that is not in use, or NULL
- * @context: likewise
- */
-struct rca_turns_spare {
-	struct rca_party *user;
-	struct rca_party *context;
-};
-
-void rca_turns_init(struct rca_turns *turns);
-void rca_turns_prepare(struct rca_turns_spare *spare);
-void rca_turns_finish(struct rca_turns_spare *spare);
-bool rca_turns_add(struct rca_turns *turns, const struct rca_ctx *ctx, struct list_head *entry,
-		   struct rca_turns_spare *spare);
-struct list_head *rca_turns_first(const struct rca_turns *turns);
-void rca_turns_serve_first(struct rca_turns *turns);
-void rca_turns_remove(struct rca_turns *turns, const struct rca_ctx *ctx, struct list_head *entry);
-
-/* Does nothing wait? May be called without the lock; the answer may then be outdated. */
-static inline bool rca_turns_empty(const struct rca_turns *turns)
-{
-	return list_empty(&turns->order);
 }
 
 #endif

@@ -28,13 +28,11 @@
 
 struct net;
 struct rca_id;
-struct rca_places_user;
-struct rca_port_place;
+struct rca_party;
 struct rca_resolve;
 struct rca_route_query;
 struct rca_service_query;
 struct rca_services;
-struct rca_window;
 
 /* The parts of an id that it does not always have, so that thousands of idle ones cost little. */
 
@@ -60,49 +58,36 @@ enum rca_no_trunk {
 };
 
 /**
- * struct rca_window_slot - the slot of an id in the send window of its peer: see send_window.c
- * @peer: the send window, or NULL before the first message (lock: rca_id.op; holds a reference)
- * @node: entry in the turns of @peer while the id waits (lock: that of @peer)
- * @epoch: epoch of @peer in which the slot was taken (lock: that of @peer)
- * @state: no slot, waiting, granted or sent (lock: that of @peer; also read without it)
- * @user: a hash of the user (written before @peer)
+ * struct rca_ticket - the ticket of a message at a gate, see pacing.c
+ * @id: the id, whose work is queued when a place is granted (immutable)
+ * @gate: the gate, or NULL before the first message (lock: rca_id.op; the setup of an id has a
+ *        reference on the window of &rca_setup.slot)
+ * @user: the user at the gate, while the ticket waits or has a place of a port (lock: that of
+ *        @gate, as for the members below)
+ * @context: the context of @user, while the ticket waits
+ * @node: entry in &rca_party.tickets of @context
+ * @since: when the place was taken, in jiffies
+ * @epoch: epoch of @gate in which the place was taken
+ * @state: nothing, waits, granted or taken (also read without the lock)
+ * @hash: a hash of the user (written before @gate)
+ * @silent: at a port: the peer did not answer when the ticket was used
+ * @first: likewise: no other message of the user to the peer was unanswered
+ * @returns: how often the message was withdrawn
  */
-struct rca_window_slot {
-	struct rca_window *peer;
-	struct list_head node;
-	u32 epoch;
-	u8 state;
-	u8 user;
-};
-
-#if RCA_COUNTS_PLACES
-/**
- * struct rca_port_place - the place of a message in ib_mad: see port_places.c
- * @granted: called when a message that waited has a place, with the lock of @port held (immutable
- *           while it waits)
- * @ctx: the context of its id (likewise; holds no reference)
- * @port: the places of the port, or NULL before the first message (lock: rca_id.op)
- * @user: the user among those of @port, while it waits or has a place (lock: that of @port)
- * @node: entry in the turns of @user while it waits (lock: that of @port)
- * @since: when the place was taken, in jiffies (lock: rca_id.op)
- * @state: no place, waiting, granted or taken (lock: that of @port; also read without it)
- * @silent: its peer did not answer when it began (immutable while the id waits or has a place)
- * @first: there was no other request to its peer then (likewise)
- * @returns: how often the message was withdrawn (lock: rca_id.op)
- */
-struct rca_port_place {
-	void (*granted)(struct rca_port_place *place);
-	const struct rca_ctx *ctx;
-	struct rca_port_places *port;
-	struct rca_places_user *user;
+struct rca_ticket {
+	struct rca_id *id;
+	struct rca_gate *gate;
+	struct rca_party *user;
+	struct rca_party *context;
 	struct list_head node;
 	unsigned long since;
+	u32 epoch;
 	u8 state;
+	u8 hash;
 	bool silent;
 	bool first;
 	u8 returns;
 };
-#endif
 
 /**
  * struct rca_retry - a connection request that may have to be retransmitted
@@ -191,8 +176,8 @@ struct rca_pending_connect {
  *                 reference)
  * @services: service records that were found, or NULL (lock: rca_id.op; owned)
  * @connect: the request that is sent when the route is resolved, or NULL (lock: rca_id.op; owned)
- * @slot: slot in the send window of the peer
- * @place: place of the port, on kernels that limit them
+ * @slot: ticket at the send window of the peer
+ * @place: ticket at the port, on kernels that limit its messages
  * @timer: queues the work of the id; holds a reference on the id while pending
  * @drep_deadline: end of the wait for the DREP, in jiffies (lock: rca_id.op)
  * @has_path: the id has a path (lock: rca_id.op)
@@ -215,10 +200,8 @@ struct rca_setup {
 	struct rca_service_query *service_query;
 	struct rca_services *services;
 	struct rca_pending_connect *connect;
-	struct rca_window_slot slot;
-#if RCA_COUNTS_PLACES
-	struct rca_port_place place;
-#endif
+	struct rca_ticket slot;
+	struct rca_ticket place;
 	struct timer_list timer;
 	unsigned long drep_deadline;
 	u32 path_version;
@@ -592,12 +575,15 @@ void rca_peer_qps_exit(void);
 bool rca_peer_qp_claim(struct rca_id *id, __be64 ca_guid, u32 qp_num);
 void rca_peer_qp_release(struct rca_id *id);
 
-/*
- * The places of a port: how many CM requests, and how many queries of the subnet administrator,
- * ib_mad keeps outstanding for all users together. It has such a limit since 6.17. Where there is
- * none, nothing is left of this.
- */
+/* Pacing: how many messages wait for an answer at a time, and who sends next. */
 
+/** RCA_WINDOW_SIZE - most unanswered messages from a port to an address */
+#define RCA_WINDOW_SIZE 256
+
+/*
+ * How many CM requests, and how many queries of the subnet administrator, ib_mad keeps outstanding
+ * on a port for all users together; 0: any number.
+ */
 #if IS_ENABLED(CONFIG_RDMA_CM_ALT_KUNIT)
 /* Unit tests change it. */
 extern unsigned int rca_places;
@@ -605,74 +591,37 @@ extern unsigned int rca_places;
 #define rca_places RCA_PORT_PLACES
 #endif
 
-#if RCA_COUNTS_PLACES
-bool rca_place_take(struct rca_port_place *place, struct rca_port_places *port, bool silent,
-		    bool first);
-void rca_place_give(struct rca_port_place *place);
-long rca_place_left(const struct rca_port_place *place);
-bool rca_place_is_wanted(struct rca_port_place *place, bool alive);
-void rca_place_withdraw(struct rca_port_place *place);
-bool rca_place_begin(struct rca_id *id, bool silent, bool first);
-void rca_place_end(struct rca_id *id);
-
-/* The place of the connection request of an id, which has a setup. */
-static inline struct rca_port_place *rca_place_of(const struct rca_id *id)
-{
-	return &id->setup->place;
-}
+/**
+ * enum rca_ticket_flags - how a place is taken
+ * @RCA_TICKET_SILENT: the peer has not answered lately
+ * @RCA_TICKET_FIRST: no other message of the user to the peer is outstanding
+ * @RCA_TICKET_NOWAIT: the place is counted, even if it is beyond the limit
+ */
+enum rca_ticket_flags {
+	RCA_TICKET_SILENT = 1,
+	RCA_TICKET_FIRST = 2,
+	RCA_TICKET_NOWAIT = 4,
+};
 
 /* Returns the places of the device that an id is on; NULL if there is no limit. */
 static inline struct rca_device_places *rca_places_of(const struct rca_id *id)
 {
 	return rca_places ? id->dev->places : NULL;
 }
-#else
-static inline long rca_place_left(const struct rca_port_place *place)
-{
-	return LONG_MAX;
-}
 
-static inline bool rca_place_is_wanted(struct rca_port_place *place, bool alive)
-{
-	return false;
-}
+bool rca_gate_take(struct rca_gate *gate, struct rca_ticket *ticket, unsigned int how);
+void rca_gate_give(struct rca_ticket *ticket, bool answered);
+long rca_gate_hold(const struct rca_ticket *ticket);
+bool rca_gate_yield(struct rca_ticket *ticket, const struct rca_gate *peer);
 
-static inline void rca_place_withdraw(struct rca_port_place *place)
-{
-}
-
-static inline bool rca_place_begin(struct rca_id *id, bool silent, bool first)
-{
-	return true;
-}
-
-static inline void rca_place_end(struct rca_id *id)
-{
-}
-
-static inline struct rca_port_place *rca_place_of(const struct rca_id *id)
-{
-	return NULL;
-}
-
-static inline struct rca_device_places *rca_places_of(const struct rca_id *id)
-{
-	return NULL;
-}
-#endif
-
-/* The send window: limits the outstanding CM requests to a peer, and orders the ids that wait. */
-
-/** RCA_WINDOW_SIZE - most unanswered messages from a port to an address */
-#define RCA_WINDOW_SIZE 256
-
+int rca_windows_init(void);
+void rca_windows_exit(void);
+bool rca_place_begin(struct rca_id *id, unsigned int how);
 bool rca_window_begin(struct rca_id *id);
+bool rca_window_granted(const struct rca_id *id);
 unsigned int rca_window_unanswered(const struct rca_id *id);
 bool rca_window_silent(const struct rca_id *id);
-bool rca_window_granted(const struct rca_id *id);
-bool rca_window_heard(const struct rca_id *id, unsigned long since);
-void rca_window_answered(struct rca_id *id);
-void rca_window_end(struct rca_id *id);
+void rca_window_end(struct rca_id *id, bool answered);
 void rca_window_release(struct rca_id *id);
 
 /* Timer settings of a network namespace. */
@@ -681,29 +630,5 @@ int rca_timing_net_init(void);
 void rca_timing_net_exit(void);
 int rca_timing_net_path_cache_s(struct net *net);
 void rca_timing_net_fill(struct rca_timing *timing, struct net *net);
-
-/* The send windows by port and address, and their lifetime; see send_window.c for what they do. */
-
-/** RCA_WINDOW_USERS_BITS - logarithm of the number of users of a window that are counted apart */
-#define RCA_WINDOW_USERS_BITS	5
-
-/**
- * struct rca_window_key - the port and the address of a window; padding is zero
- * @dev: device of the port, for comparison only (holds no reference)
- * @port_num: the port
- * @scope_id: interface index of an IPv6 address, or 0
- * @family: address family
- * @addr: the address
- */
-struct rca_window_key {
-	const struct rca_device *dev;
-	u32 port_num;
-	u32 scope_id;
-	u32 family;
-	u8 addr[16] __aligned(4);
-};
-
-int rca_windows_init(void);
-void rca_windows_exit(void);
 
 #endif

@@ -48,7 +48,8 @@ static struct rca_setup *make_setup(struct rca_id *id, gfp_t gfp)
 	if (!setup)
 		return NULL;
 	setup->id = id;
-	INIT_LIST_HEAD(&setup->slot.node);
+	setup->slot.id = id;
+	setup->place.id = id;
 	timer_setup(&setup->timer, rca_id_timer_fn, 0);
 	return setup;
 }
@@ -192,7 +193,7 @@ static void rca_id_free_setup(struct rca_id *id)
 
 	if (!setup)
 		return;
-	WARN_ON_ONCE(setup->resolve || setup->query || setup->service_query || setup->slot.peer);
+	WARN_ON_ONCE(setup->resolve || setup->query || setup->service_query || setup->slot.gate);
 	free_request(setup);
 	kfree(setup->services);
 	id->setup = NULL;

@@ -219,9 +219,6 @@ static inline int rca_send_mra(struct ib_cm_id *cm_id, bool repeated, u8 time)
 #define RCA_PORT_PLACES 0
 #endif
 
-/* Unit tests of kernels without such a limit have one. */
-#define RCA_COUNTS_PLACES (RCA_PORT_PLACES || IS_ENABLED(CONFIG_RDMA_CM_ALT_KUNIT))
-
 /*
  * Queries for service records of the subnet administrator, which older kernels do not send; for
  * them, what is named here lets the code compile that is not reached.

@@ -36,6 +36,7 @@ union rca_addr;
 
 /* Parameters of the module, and other settings */
 extern bool rca_no_notices;
+extern bool rca_no_parties;
 extern unsigned int rca_context_limits[];
 extern unsigned int rca_max_own_wq;
 extern unsigned int rca_path_cache_max;

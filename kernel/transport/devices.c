@@ -210,8 +210,7 @@ static void remove_one(struct ib_device *ibdev, void *client_data)
 	WARN_ON_ONCE(!list_empty(&dev->ids) || !hash_empty(dev->demuxes));
 	mutex_destroy(&dev->demux_mutex);
 	free_stats(dev);
-	if (dev->places)
-		kfree_rcu(dev->places, rcu);
+	kfree_rcu(dev->places, rcu);
 	rca_port_sysfs_destroy(dev->conf);
 	kfree(dev);
 }

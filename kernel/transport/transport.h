@@ -5,11 +5,13 @@
 
 #include <linux/completion.h>
 #include <linux/hashtable.h>
+#include <linux/jiffies.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/overflow.h>
 #include <linux/percpu.h>
+#include <linux/rbtree_types.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/slab.h>
@@ -500,7 +502,7 @@ void rca_stats_sum(const struct rca_stats __percpu *stats, struct rca_stats *sum
  * @events: handler of events of the ports (immutable)
  * @path_epoch: number of events after which a path of the subnet administrator may be another
  *              (atomic)
- * @places: the places of the ports: see id/port_places.h; NULL: no limit, or they could not be
+ * @places: the places of the ports: see id/pacing.c; NULL: no limit, or they could not be
  *          allocated (immutable)
  * @stats: counters of each port, from 1; NULL, also for one port: they could not be
  *         allocated (immutable)
@@ -570,47 +572,71 @@ struct rca_group_ib *rca_group_ib_join(struct ib_device *ibdev, const struct rca
 				       void *owner);
 void rca_group_ib_leave(struct rca_group_ib *group);
 
-/*
- * The places of the ports of a device, which limit the CM requests of a port and its queries of the
- * subnet administrator. They are given to ids in id/port_places.c.
- */
+/* Gates, which limit messages; those of the ports of a device. They are used in id/pacing.c. */
 
 /**
- * struct rca_port_places - the places of a port for messages of one kind
- * @lock: protects the members below, those of the users, and &rca_port_place of ids
- * @taken: messages that have a place
- * @waiting: messages that wait for one
- * @count: length of @users
- * @users: the users with such messages, through &rca_places_user.node
- * @answered: last answer of the subnet administrator to one of them, in jiffies (lockless)
+ * struct rca_turns - parties that take turns: the users at a gate, or the contexts of a user
+ * @tree: the parties by their owner
+ * @order: those that wait, in the order in which they are served, through &rca_party.order
+ * @count: number of parties in @tree
  */
-struct rca_port_places {
-	spinlock_t lock;
-	unsigned int taken;
-	unsigned int waiting;
+struct rca_turns {
+	struct rb_root tree;
+	struct list_head order;
 	unsigned int count;
-	struct list_head users;
-	unsigned long answered;
 };
 
+static inline void rca_turns_init(struct rca_turns *turns)
+{
+	turns->tree = RB_ROOT;
+	INIT_LIST_HEAD(&turns->order);
+}
+
 /**
- * struct rca_device_places - the places of the ports of a device
+ * struct rca_gate - limits the messages of a port to an address, or of a port to all addresses
+ * @lock: protects the members below, and &rca_ticket of the messages
+ * @is_port: the limit is that of ib_mad for the port (immutable)
+ * @answers: the peer has answered in this epoch or the last one (read without the lock)
+ * @epoch: number of the current epoch; a port has only one
+ * @taken: places that messages of the current epoch have
+ * @waiting: tickets that wait
+ * @begun: time of the first message of the epoch, in jiffies
+ * @answered: time of the last answer (read without the lock)
+ * @users: the users whose tickets wait, or have a place of the port
+ */
+struct rca_gate {
+	spinlock_t lock;
+	bool is_port;
+	bool answers;
+	u32 epoch;
+	unsigned int taken;
+	unsigned int waiting;
+	unsigned long begun;
+	unsigned long answered;
+	struct rca_turns users;
+};
+
+/* Initialise a gate that is filled with zeros. */
+static inline void rca_gate_init(struct rca_gate *gate, bool is_port)
+{
+	spin_lock_init(&gate->lock);
+	gate->is_port = is_port;
+	gate->answered = jiffies - 1;	/* before any message */
+	rca_turns_init(&gate->users);
+}
+
+/**
+ * struct rca_device_places - the places that ib_mad has for each port of a device
  * @rcu: frees the struct after callbacks that run late
- * @ports: for each port, from 1: @cm: for CM requests, @sa: for queries
+ * @ports: for each port, from 1: @cm: for CM requests, @sa: for queries of the subnet administrator
  */
 struct rca_device_places {
 	struct rcu_head rcu;
 	struct {
-		struct rca_port_places cm;
-		struct rca_port_places sa;
+		struct rca_gate cm;
+		struct rca_gate sa;
 	} ports[];
 };
-
-static inline void rca_port_places_init(struct rca_port_places *port)
-{
-	spin_lock_init(&port->lock);
-	INIT_LIST_HEAD(&port->users);
-}
 
 /**
  * rca_places_create() - make the places of the ports of a device
@@ -628,8 +654,8 @@ static inline struct rca_device_places *rca_places_create(unsigned int ports)
 	if (!places)
 		return NULL;
 	for (i = 0; i <= ports; i++) {
-		rca_port_places_init(&places->ports[i].cm);
-		rca_port_places_init(&places->ports[i].sa);
+		rca_gate_init(&places->ports[i].cm, true);
+		rca_gate_init(&places->ports[i].sa, true);
 	}
 	return places;
 }

@@ -81,7 +81,7 @@ static void held_request_is_lost(struct kunit *test)
 	expect_wait(test, id, RCA_IN_STALE);
 	expect_sent_again(test, id);
 	KUNIT_EXPECT_PTR_EQ(test, id->tp, fake->dev.tp);
-	KUNIT_EXPECT_NOT_NULL(test, id->setup->slot.peer);
+	KUNIT_EXPECT_NOT_NULL(test, id->setup->slot.gate);
 }
 
 static void listener_is_elsewhere(struct kunit *test)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/id/port_places.c in the send window, on a fake transport: who gets the places of
- * a port, and when a request gives its place back.
+ * Tests of the places of a port in kernel/id/pacing.c, on a fake transport: who gets them, and when a
+ * request gives its place back.
  *
  * Locking: none.
  */
@@ -45,7 +45,7 @@ static int places_init(struct kunit *test)
 	return 0;
 }
 
-static struct rca_port_places *port_of(struct kunit *test)
+static struct rca_gate *port_of(struct kunit *test)
 {
 	struct fake *fake = test->priv;
 
@@ -59,14 +59,14 @@ static int taken(struct kunit *test)
 
 static void places_exit(struct kunit *test)
 {
-	struct rca_port_places *port = port_of(test);
+	struct rca_gate *port = port_of(test);
 	struct fake *fake = test->priv;
 
 	fake_suite_exit(test);
 	KUNIT_EXPECT_EQ(test, taken(test), 0);
 	KUNIT_EXPECT_EQ(test, port->waiting, 0u);
-	KUNIT_EXPECT_EQ(test, port->count, 0u);
-	KUNIT_EXPECT_TRUE(test, list_empty(&port->users));
+	KUNIT_EXPECT_EQ(test, port->users.count, 0u);
+	KUNIT_EXPECT_TRUE(test, RB_EMPTY_ROOT(&port->users.tree));
 	kfree(fake->dev.places);
 	rca_places = RCA_PORT_PLACES;
 	rca_place_hold_ms = 500;
@@ -335,6 +335,23 @@ static void disconnect_does_not_wait_for_places(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->disconnects, 1);
 }
 
+/* A disconnect does. */
+static void request_with_a_place_does_not_wait_for_a_slot(struct kunit *test)
+{
+	struct rca_id *id = connecting_to(test, ALIVE);
+	struct fake *fake = test->priv;
+
+	fake_message(id, RCA_IN_REP, 0);
+	KUNIT_ASSERT_EQ(test, rca_establish(id), 0);
+	rca_places = 4 * RCA_WINDOW_SIZE;
+	fake->connects = 0;
+	flood(test, ALIVE, RCA_WINDOW_SIZE + 1);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 1);
+	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
+	KUNIT_EXPECT_EQ(test, fake->disconnects, 0);
+	fake_expect_state(test, id, RCA_ST_DREQ_SENT);
+}
+
 static void no_limit_without_counters(struct kunit *test)
 {
 	struct fake *fake = test->priv;
@@ -526,15 +543,19 @@ static void request_of_who_has_most_gives_its_place_back(struct kunit *test)
 /* Each time it keeps its place for twice as long: a peer that is slow is found. */
 static void place_is_kept_for_longer_each_time(struct kunit *test)
 {
-	struct rca_id *id = connecting_to(test, DEAD);
+	struct rca_id *id = flood(test, DEAD, HALF + 1);
+	struct rca_ticket *place = &id->setup->place;
 	long left;
 
 	mutex_lock(&id->op);
-	left = rca_place_left(rca_place_of(id));
-	rca_place_withdraw(rca_place_of(id));
-	KUNIT_EXPECT_EQ(test, rca_place_left(rca_place_of(id)), LONG_MAX);
-	KUNIT_EXPECT_TRUE(test, rca_place_begin(id, true, true));
-	KUNIT_EXPECT_GT(test, rca_place_left(rca_place_of(id)), left + left / 2);
+	left = rca_gate_hold(place);
+	KUNIT_EXPECT_FALSE(test, rca_gate_yield(place, NULL));
+	place->since -= msecs_to_jiffies(NEVER_MS);
+	KUNIT_EXPECT_TRUE(test, rca_gate_yield(place, NULL));
+	KUNIT_EXPECT_EQ(test, rca_gate_hold(place), LONG_MAX);
+	KUNIT_EXPECT_FALSE(test, rca_gate_yield(place, NULL));
+	KUNIT_EXPECT_TRUE(test, rca_place_begin(id, RCA_TICKET_SILENT | RCA_TICKET_FIRST));
+	KUNIT_EXPECT_GT(test, rca_gate_hold(place), left + left / 2);
 	mutex_unlock(&id->op);
 }
 
@@ -622,6 +643,7 @@ static struct kunit_case places_cases[] = {
 	KUNIT_CASE(wait_for_a_silent_peer_is_silence),
 	KUNIT_CASE(wait_before_the_first_request_is_no_silence),
 	KUNIT_CASE(disconnect_does_not_wait_for_places),
+	KUNIT_CASE(request_with_a_place_does_not_wait_for_a_slot),
 	KUNIT_CASE(no_limit_without_counters),
 	KUNIT_CASE(user_leaves_places_to_others),
 	KUNIT_CASE(silent_peers_are_those_of_the_user),

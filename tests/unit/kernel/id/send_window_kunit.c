@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/id/send_window.c on a fake transport: when a request waits, what frees a slot,
- * which id gets it, and what ends the wait.
+ * Tests of send windows in kernel/id/pacing.c, on a fake transport: when a request waits, what frees
+ * a slot, which id gets it, and what ends the wait.
  *
  * Locking: none.
  */
@@ -12,6 +12,7 @@
 #include <linux/workqueue.h>
 
 #include "cm/cm.h"
+#include "ctx/ctx.h"
 #include "fake/fake_suite.h"
 #include "id/id.h"
 #include "lib/testing.h"
@@ -19,6 +20,7 @@
 #define SILENCE_MS	50
 #define NEVER_MS	3600000
 #define PEERS		200
+#define CROWD		100
 
 /* Longer than a message counts, and than the work items that follow. */
 #define LONG_ENOUGH_MS	200
@@ -27,6 +29,7 @@ static void pace_exit(struct kunit *test)
 {
 	fake_suite_exit(test);
 	rca_window_timeout_ms = SILENCE_MS;
+	rca_no_parties = false;
 }
 
 static struct rca_id *connecting(struct kunit *test)
@@ -51,15 +54,33 @@ static struct rca_id **fill(struct kunit *test, unsigned int silence_ms)
 	return ids;
 }
 
-/* An id of another process. */
-static struct rca_id *of_context(struct kunit *test, struct rca_ctx *ctx)
+/* A context beside that of the fake, which ends with end_context(). 0: the user of the fake. */
+static struct rca_ctx *make_context(struct kunit *test, unsigned int uid)
+{
+	struct rca_ctx *ctx = rca_ctx_create();
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ctx);
+	if (!uid)
+		return ctx;
+	rca_account_close(&ctx->account);
+	KUNIT_ASSERT_EQ(test, rca_account_open(&ctx->account, KUIDT_INIT(uid), false), 0);
+	return ctx;
+}
+
+static void end_context(struct rca_ctx *ctx)
+{
+	rca_ctx_shutdown(ctx);
+	rca_ctx_put(ctx);
+}
+
+static struct rca_id *connecting_of(struct kunit *test, struct rca_ctx *ctx)
 {
 	struct fake *fake = test->priv;
 	struct rca_ctx *own = fake->ctx;
 	struct rca_id *id;
 
 	fake->ctx = ctx;
-	id = fake_active_id(test, fake, FAKE_COOKIE);
+	id = connecting(test);
 	fake->ctx = own;
 	return id;
 }
@@ -100,24 +121,15 @@ static void unanswered_is_what_has_no_answer(struct kunit *test)
 /* A lost message of a user is sent again as soon as if nobody else had sent any. */
 static void users_are_counted_apart(struct kunit *test)
 {
-	struct rca_tp_conn conn = { .qp_num = 42 };
-	struct rca_ctx *other = rca_ctx_create();
-	struct rca_id **ids, *late;
-	u32 reported;
+	struct rca_ctx *other = make_context(test, 70002);
+	struct rca_id **ids = fill(test, SILENCE_MS), *late = connecting_of(test, other);
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
-	rca_account_close(&other->account);
-	KUNIT_ASSERT_EQ(test, rca_account_open(&other->account, KUIDT_INIT(70002), false), 0);
-	late = of_context(test, other);
-	ids = fill(test, SILENCE_MS);
-	KUNIT_EXPECT_EQ(test, rca_connect(late, &conn), 0);
 	msleep(LONG_ENOUGH_MS);
 	rca_id_flush_work(late);
 	fake_expect_state(test, late, RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, rca_window_unanswered(late), 1u);
 	KUNIT_EXPECT_EQ(test, (int)rca_window_unanswered(ids[0]), RCA_WINDOW_SIZE);
-	KUNIT_EXPECT_EQ(test, rca_destroy(other, late->obj.handle, &reported), 0);
-	rca_ctx_put(other);
+	end_context(other);
 }
 
 static void what_cannot_be_sent_takes_no_room(struct kunit *test)
@@ -220,83 +232,156 @@ static void other_peer_does_not_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 1);
 }
 
-/* Two slots become free: the first two waiting ids get them, and the third one does not. */
-static void expect_two_turns(struct kunit *test, struct rca_id **ids, struct rca_id *first,
-			     struct rca_id *second, struct rca_id *third)
+/* Each answer lets one id send: these, in this order, and no other one. */
+static void expect_order(struct kunit *test, struct rca_id **full, struct rca_id **waiting,
+			 const u8 *numbers, int count)
 {
 	struct fake *fake = test->priv;
-
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE);
-	fake_message(ids[0], RCA_IN_REJ, 8);
-	fake_message(ids[1], RCA_IN_REJ, 8);
-	rca_id_flush_work(first);
-	rca_id_flush_work(second);
-	fake_expect_state(test, first, RCA_ST_REQ_SENT);
-	fake_expect_state(test, second, RCA_ST_REQ_SENT);
-	fake_expect_state(test, third, RCA_ST_REQ_WAIT);
-	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 2);
-}
-
-/* A context with one late request does not wait for all requests of another context. */
-static void contexts_take_turns(struct kunit *test)
-{
-	struct rca_tp_conn conn = { .qp_num = 42 };
-	struct rca_ctx *other = rca_ctx_create();
-	struct rca_id **ids, *crowd[8], *late;
-	u32 reported;
+	struct rca_id *id;
 	int i;
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
-	late = of_context(test, other);
-	ids = fill(test, NEVER_MS);
-	for (i = 0; i < 8; i++)
-		crowd[i] = connecting(test);
-	KUNIT_EXPECT_EQ(test, rca_connect(late, &conn), 0);
-	expect_two_turns(test, ids, crowd[0], late, crowd[1]);
-	KUNIT_EXPECT_EQ(test, rca_destroy(other, late->obj.handle, &reported), 0);
-	rca_ctx_put(other);
+	for (i = 0; i < count; i++) {
+		id = waiting[numbers[i]];
+		fake_expect_state(test, id, RCA_ST_REQ_WAIT);
+		fake_message(full[i], RCA_IN_REJ, 8);
+		rca_id_flush_work(id);
+		fake_expect_state(test, id, RCA_ST_REQ_SENT);
+	}
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + count);
 }
 
-/* A user with one late request does not wait for all contexts of another user. */
-static void users_take_turns(struct kunit *test)
+#define expect_turns(test, full, waiting, ...)						\
+	do {										\
+		static const u8 numbers[] = { __VA_ARGS__ };				\
+											\
+		expect_order(test, full, waiting, numbers, ARRAY_SIZE(numbers));	\
+	} while (0)
+
+static void users_take_turns_and_then_contexts(struct kunit *test)
 {
-	struct rca_tp_conn conn = { .qp_num = 42 };
-	struct rca_ctx *crowd[4], *other = rca_ctx_create();
-	struct rca_id **ids, *waiting[4], *late;
-	u32 reported;
+	static const u8 ctx_of[] = { 0, 0, 1, 2, 3, 3, 3 };
+	struct rca_id **full = fill(test, NEVER_MS), *ids[7];
+	struct rca_ctx *ctx[4];
 	int i;
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
-	rca_account_close(&other->account);
-	KUNIT_ASSERT_EQ(test, rca_account_open(&other->account, KUIDT_INIT(70001), false), 0);
-	late = of_context(test, other);
-	ids = fill(test, NEVER_MS);
-	for (i = 0; i < 4; i++) {
-		crowd[i] = rca_ctx_create();
-		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, crowd[i]);
-		waiting[i] = of_context(test, crowd[i]);
-		KUNIT_EXPECT_EQ(test, rca_connect(waiting[i], &conn), 0);
+	for (i = 0; i < 4; i++)
+		ctx[i] = make_context(test, i == 3 ? 70001 : 0);
+	for (i = 0; i < 7; i++)
+		ids[i] = connecting_of(test, ctx[ctx_of[i]]);
+	expect_turns(test, full, ids, 0, 4, 2, 5, 3, 6, 1);
+	for (i = 0; i < 4; i++)
+		end_context(ctx[i]);
+}
+
+static void who_comes_again_is_served_last(struct kunit *test)
+{
+	struct rca_ctx *other = make_context(test, 0);
+	struct rca_id **full = fill(test, NEVER_MS), *ids[4];
+
+	ids[0] = connecting(test);
+	ids[1] = connecting_of(test, other);
+	ids[2] = connecting_of(test, other);
+	expect_turns(test, full, ids, 0);
+	ids[3] = connecting(test);
+	KUNIT_EXPECT_EQ(test, (int)rca_id_state(ids[3]), (int)RCA_ST_REQ_WAIT);
+	fake_message(full[1], RCA_IN_REJ, 8);
+	rca_id_flush_work(ids[1]);
+	fake_expect_state(test, ids[1], RCA_ST_REQ_SENT);
+	fake_message(full[2], RCA_IN_REJ, 8);
+	rca_id_flush_work(ids[3]);
+	fake_expect_state(test, ids[3], RCA_ST_REQ_SENT);
+	fake_expect_state(test, ids[2], RCA_ST_REQ_WAIT);
+	end_context(other);
+}
+
+static void destroy(struct kunit *test, struct rca_id *id)
+{
+	u32 reported;
+
+	KUNIT_EXPECT_EQ(test, rca_destroy(id->obj.ctx, id->obj.handle, &reported), 0);
+}
+
+/* The first id of a context, the only one, and all of a user are gone when their turns come. */
+static void who_is_destroyed_has_no_turn(struct kunit *test)
+{
+	struct rca_ctx *second = make_context(test, 0), *other = make_context(test, 70001);
+	struct rca_id **full = fill(test, NEVER_MS), *ids[6];
+
+	ids[0] = connecting(test);
+	ids[1] = connecting(test);
+	ids[2] = connecting_of(test, second);
+	ids[3] = connecting_of(test, other);
+	ids[4] = connecting(test);
+	destroy(test, ids[0]);
+	destroy(test, ids[2]);
+	destroy(test, ids[3]);
+	ids[5] = connecting_of(test, second);
+	expect_turns(test, full, ids, 1, 5, 4);
+	end_context(second);
+	end_context(other);
+}
+
+/* However many contexts a user has, another user is next but one. */
+static void crowd_of_contexts(struct kunit *test)
+{
+	struct rca_ctx *other = make_context(test, 70001), **ctx;
+	struct rca_id **full = fill(test, NEVER_MS), **ids;
+	int i, served = 0;
+
+	ctx = kunit_kcalloc(test, CROWD, sizeof(*ctx), GFP_KERNEL);
+	ids = kunit_kcalloc(test, CROWD + 1, sizeof(*ids), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, ctx);
+	KUNIT_ASSERT_NOT_NULL(test, ids);
+	for (i = 0; i < CROWD; i++) {
+		ctx[i] = make_context(test, 0);
+		ids[i] = connecting_of(test, ctx[i]);
 	}
-	KUNIT_EXPECT_EQ(test, rca_connect(late, &conn), 0);
-	expect_two_turns(test, ids, waiting[0], late, waiting[1]);
-	KUNIT_EXPECT_EQ(test, rca_destroy(other, late->obj.handle, &reported), 0);
-	rca_ctx_put(other);
-	for (i = 0; i < 4; i++) {
-		KUNIT_EXPECT_EQ(test, rca_destroy(crowd[i], waiting[i]->obj.handle, &reported), 0);
-		rca_ctx_put(crowd[i]);
+	ids[CROWD] = connecting_of(test, other);
+	expect_turns(test, full, ids, 0, CROWD);
+	/* From both ends and from the middle. */
+	for (i = 3; i < CROWD; i += 3)
+		destroy(test, ids[i]);
+	for (i = 1; i < CROWD; i++) {
+		if (i % 3 == 0)
+			continue;
+		fake_message(full[2 + served++], RCA_IN_REJ, 8);
+		rca_id_flush_work(ids[i]);
+		fake_expect_state(test, ids[i], RCA_ST_REQ_SENT);
 	}
+	for (i = 0; i < CROWD; i++)
+		end_context(ctx[i]);
+	end_context(other);
+}
+
+/* The first id of a user or of a context needs memory to wait. Without it the id need not wait. */
+static void wait_without_memory(struct kunit *test)
+{
+	struct rca_ctx *second = make_context(test, 0), *other = make_context(test, 70001);
+	struct rca_id **full = fill(test, NEVER_MS), *ids[2];
+
+	rca_no_parties = true;
+	fake_expect_state(test, connecting(test), RCA_ST_REQ_SENT);
+	rca_no_parties = false;
+	ids[0] = connecting(test);
+	rca_no_parties = true;
+	fake_expect_state(test, connecting_of(test, second), RCA_ST_REQ_SENT);
+	fake_expect_state(test, connecting_of(test, other), RCA_ST_REQ_SENT);
+	ids[1] = connecting(test);
+	((struct fake *)test->priv)->connects -= 3;
+	expect_turns(test, full, ids, 0, 1);
+	end_context(second);
+	end_context(other);
 }
 
 static void destroy_while_it_waits(struct kunit *test)
 {
 	struct fake *fake = test->priv;
 	struct rca_id **ids, *first, *second;
-	u32 reported;
 
 	ids = fill(test, NEVER_MS);
 	first = connecting(test);
 	second = connecting(test);
-	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, first->obj.handle, &reported), 0);
+	destroy(test, first);
 	fake_message(ids[0], RCA_IN_REJ, 8);
 	rca_id_flush_work(second);
 	fake_expect_state(test, second, RCA_ST_REQ_SENT);
@@ -314,7 +399,7 @@ static void removal_while_it_waits(struct kunit *test)
 	rca_teardown_device(&fake->dev);
 	fake_expect_state(test, id, RCA_ST_REMOVED);
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 0);
-	KUNIT_EXPECT_NULL(test, id->setup->slot.peer);
+	KUNIT_EXPECT_NULL(test, id->setup->slot.gate);
 	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(id));
 }
 
@@ -422,10 +507,10 @@ static void who_was_not_answered_goes_to_the_end(struct kunit *test)
 	rca_id_flush_work(ids[0]);
 	fake_expect_state(test, ids[0], RCA_ST_REQ_WAIT);
 	KUNIT_EXPECT_EQ(test, (int)retry->intervals, 0);
-	fake_message(ids[1], RCA_IN_REJ, 8);
 	rca_id_flush_work(id);
 	fake_expect_state(test, id, RCA_ST_REQ_SENT);
-	fake_message(ids[2], RCA_IN_REJ, 8);
+	KUNIT_EXPECT_EQ(test, fake->connects, RCA_WINDOW_SIZE + 1);
+	fake_message(ids[1], RCA_IN_REJ, 8);
 	rca_id_flush_work(ids[0]);
 	fake_expect_state(test, ids[0], RCA_ST_REQ_SENT);
 	KUNIT_EXPECT_EQ(test, (int)retry->intervals, 1);
@@ -625,8 +710,11 @@ static struct kunit_case pace_cases[] = {
 	KUNIT_CASE_SLOW(slow_peer_is_not_flooded),
 	KUNIT_CASE(no_epoch_lasts_for_ever),
 	KUNIT_CASE(other_peer_does_not_wait),
-	KUNIT_CASE(contexts_take_turns),
-	KUNIT_CASE(users_take_turns),
+	KUNIT_CASE(users_take_turns_and_then_contexts),
+	KUNIT_CASE(who_comes_again_is_served_last),
+	KUNIT_CASE(who_is_destroyed_has_no_turn),
+	KUNIT_CASE(crowd_of_contexts),
+	KUNIT_CASE(wait_without_memory),
 	KUNIT_CASE(destroy_while_it_waits),
 	KUNIT_CASE(removal_while_it_waits),
 	KUNIT_CASE(waiting_costs_no_patience),
