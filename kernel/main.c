@@ -27,6 +27,7 @@ static const struct rca_tp_upcalls upcalls = {
 	.request_for = rca_req_handler_for,
 	.device_removed = device_removed,
 	.devices_changed = rca_listen_devices_changed,
+	.trunk_barred = rca_nl_trunk_barred,
 };
 
 static int __init init_transports(void)

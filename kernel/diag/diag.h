@@ -36,8 +36,12 @@ enum {
 	RCA_NL_POS,	/* for the callback: position in the context, 0 at its start */
 };
 
+struct rca_device;
+struct rca_peer_key;
+
 int rca_netlink_init(void);
 void rca_netlink_exit(void);
+void rca_nl_trunk_barred(struct rca_device *dev, const struct rca_peer_key *peer);
 
 /* netlink_dump.c: callbacks of the family */
 int rca_nl_dump_ids(struct sk_buff *skb, struct netlink_callback *cb);

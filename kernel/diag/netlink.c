@@ -16,6 +16,7 @@
 
 #include "event/event.h"
 #include "lib/compat.h"
+#include "transport/transport.h"
 
 static const struct genl_multicast_group groups[] = {
 	{ .name = RDMA_CM_ALT_NL_GROUP, .flags = GENL_MCAST_CAP_NET_ADMIN },
@@ -49,6 +50,30 @@ static int dump_failures(struct sk_buff *skb, struct netlink_callback *cb)
 			cb->args[0] = report.serial;
 	}
 	return ret && !skb->len ? ret : skb->len;
+}
+
+/*
+ * &rca_tp_upcalls.trunk_barred: an entry in the failure log of the first network namespace. It has
+ * neither a context nor an id, as a trunk belongs to all users.
+ */
+void rca_nl_trunk_barred(struct rca_device *dev, const struct rca_peer_key *peer)
+{
+	struct rca_report report = {
+		.uid = GLOBAL_ROOT_UID,
+		.op = "trunk",
+		.status = -EBADMSG,
+		.local.in6 = { .sin6_family = AF_INET6 },
+		.peer.in6 = { .sin6_family = AF_INET6 },
+		.port = peer->port_num,
+		.sgid = peer->sgid,
+	};
+
+	memcpy(&report.local.in6.sin6_addr, &peer->sgid, sizeof(peer->sgid));
+	memcpy(&report.peer.in6.sin6_addr, &peer->dgid, sizeof(peer->dgid));
+	strscpy(report.dev, dev->ibdev->name, sizeof(report.dev));
+	pr_warn_ratelimited("%s/%u: frames on the trunk to %pI6c were not the peer's, or malformed: none is opened for 5 minutes\n",
+			    report.dev, report.port, &peer->dgid);
+	rca_report(rca_reports_of(&init_net), &report, true);
 }
 
 static const struct genl_ops ops[] = {

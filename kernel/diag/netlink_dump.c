@@ -461,7 +461,8 @@ static int put_peer(struct sk_buff *skb, const struct rca_device *dev,
 	    nla_put(skb, RDMA_CM_ALT_NL_A_SGID, sizeof(key->sgid), &key->sgid) ||
 	    nla_put(skb, RDMA_CM_ALT_NL_A_DGID, sizeof(key->dgid), &key->dgid) ||
 	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_PKEY, key->pkey) ||
-	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_HELLOS, peer->told))
+	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_HELLOS, peer->told) ||
+	    nla_put_u32(skb, RDMA_CM_ALT_NL_A_BAD_FRAMES, peer->bad_frames))
 		return -EMSGSIZE;
 	if (peer->state &&
 	    (nla_put_string(skb, RDMA_CM_ALT_NL_A_TRUNK, peer->state) ||

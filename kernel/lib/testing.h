@@ -43,6 +43,7 @@ extern unsigned int rca_path_cache_max;
 extern unsigned int rca_peer_death_ms;
 extern unsigned int rca_peers_interval_ms;
 extern unsigned int rca_peers_max;
+extern unsigned int rca_peers_bar_ms;
 extern unsigned int rca_place_hold_ms;
 extern unsigned int rca_trunk_max;
 extern unsigned int rca_user_limits[];

@@ -53,6 +53,7 @@ static const char * const trunk_names[RCA_TRUNK_STATS] = {
 	[RCA_STAT_REPLACED] = "trunk-replaced",
 	[RCA_STAT_LOST] = "trunk-lost",
 	[RCA_STAT_NO_TOKEN] = "trunk-refused",
+	[RCA_STAT_BAD_FRAME] = "trunk-bad-frame",
 	[RCA_STAT_HELLO_SENT] = "hello-sent",
 	[RCA_STAT_HELLO_RECEIVED] = "hello-received",
 };

@@ -36,6 +36,7 @@ struct rca_account;
 struct rca_device;
 struct rca_device_places;
 struct rca_group_ib;
+struct rca_peer_key;
 struct rca_port_sysfs;
 struct rca_tp_ops;
 struct rhashtable_iter;
@@ -280,6 +281,7 @@ struct rca_tp_join {
  *                   NULL), or a network device has appeared in a namespace or left it: so
  *                   rca_device_serves_netns() may change. Called with locks of ib_core or RTNL
  *                   held, possibly before rca_devices_init() returns; must not sleep.
+ * @trunk_barred: no trunk to a peer is opened for some time, because of bad frames. Any context.
  */
 struct rca_tp_upcalls {
 	u8 (*event)(void *owner, void *lower, const struct rca_tp_event *event);
@@ -288,6 +290,7 @@ struct rca_tp_upcalls {
 	int (*request_for)(struct rca_device *dev, void *lower, const struct rca_tp_request *req);
 	void (*device_removed)(struct rca_device *dev);
 	void (*devices_changed)(struct net *net);
+	void (*trunk_barred)(struct rca_device *dev, const struct rca_peer_key *peer);
 };
 
 /* Set before any use of a transport, and before rca_devices_init(). */
@@ -429,7 +432,9 @@ enum rca_span {
  * @RCA_STAT_FAILED: links that could not be opened
  * @RCA_STAT_REPLACED: links that continue the session of the one before
  * @RCA_STAT_LOST: sessions that were lost while they had connections
- * @RCA_STAT_NO_TOKEN: requests of peers for a trunk, refused because of the token or the version
+ * @RCA_STAT_NO_TOKEN: requests of peers for a trunk, refused because of the token or the version, or
+ *                     because the peer is barred
+ * @RCA_STAT_BAD_FRAME: frames that were not the peer's, or malformed: each has ended its link
  * @RCA_STAT_HELLO_SENT: hellos that were sent with an RTU
  * @RCA_STAT_HELLO_RECEIVED: hellos that were received with one
  * @RCA_TRUNK_STATS: their number
@@ -442,6 +447,7 @@ enum rca_trunk_stat {
 	RCA_STAT_REPLACED,
 	RCA_STAT_LOST,
 	RCA_STAT_NO_TOKEN,
+	RCA_STAT_BAD_FRAME,
 	RCA_STAT_HELLO_SENT,
 	RCA_STAT_HELLO_RECEIVED,
 	RCA_TRUNK_STATS,
@@ -736,6 +742,7 @@ struct rca_peer_key {
  * @told: number of hellos that were sent to it
  * @failures: how often in a row a trunk to it could not be opened
  * @retry_ms: time until it may be tried again, in milliseconds
+ * @bad_frames: number of frames on trunks to it that were not its own, or malformed
  * @heard: a hello was received from it; only then the members up to @ca_guid are valid
  * @heard_s: seconds since the last one
  * @version: newest version of the protocol that it speaks
@@ -752,6 +759,7 @@ struct rca_trunk_peer {
 	u32 told;
 	u32 failures;
 	u32 retry_ms;
+	u32 bad_frames;
 	bool heard;
 	u32 heard_s;
 	u32 version;

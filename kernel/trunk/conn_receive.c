@@ -494,6 +494,29 @@ static int post_again(struct rca_trunk_link *link, struct rca_link_buf *buf)
 	return ret;
 }
 
+/*
+ * End the link of a frame that is not the peer's, or malformed. After several such links no other
+ * one is opened for some time: requests go over ib_cm, and what else has to be sent waits.
+ */
+static void end_bad_link(struct rca_trunk_link *link, const char *why)
+{
+	struct rca_trunk *trunk = link->trunk;
+	u64 until;
+
+	if (rca_link_is_ending(link))
+		return;
+	rca_trunk_count_one(trunk, RCA_STAT_BAD_FRAME);
+	until = rca_peers_bad_frame(&trunk->key.peer);
+	if (until) {
+		spin_lock(&trunk->lock);
+		trunk->barred_until = until;
+		spin_unlock(&trunk->lock);
+		callbacks->trunk_barred(trunk->dev, &trunk->key.peer);
+	}
+	rca_trunk_because(trunk, why);
+	rca_link_tell(link, RCA_LINK_END);
+}
+
 /* Completion handler of a receive. */
 void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -511,12 +534,9 @@ void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (trace_rca_frame_enabled())
 		rca_trunk_trace_frame(link, false, buf->data, wc->byte_len);
 	ret = receive(link, buf->data, wc->byte_len);
-	if (ret == -EBADMSG) {
-		rca_trunk_because(link->trunk, "a frame was not the peer's");
-		rca_link_tell(link, RCA_LINK_END);
-	} else if (ret) {
-		rca_trunk_because(link->trunk, "a frame was malformed");
-		rca_link_tell(link, RCA_LINK_LOST);	/* another link cannot mend that */
+	if (ret) {
+		end_bad_link(link, ret == -EBADMSG ? "a frame was not the peer's" :
+						     "a frame was malformed");
 	} else if (post_again(link, buf)) {
 		rca_trunk_because(link->trunk, "a buffer could not be posted");
 		rca_link_tell(link, RCA_LINK_END);
@@ -655,13 +675,31 @@ static bool is_request(const struct rca_trunk_conn *conn)
 }
 
 /*
- * &rca_trunk_upcalls.not_linked: end the REQs that wait for a link, so their owners repeat them
- * over ib_cm or another trunk. The caller is the work of @trunk, with a reference; no other code
- * reads the list while there is no link.
+ * End a REQ that the peer may have, so that its owner repeats it over ib_cm or another trunk. The
+ * peer gets a REJ with the next link; if the repeated REQ comes earlier, its QP tells the two apart.
+ */
+static void give_up_sent(struct rca_trunk_conn *conn)
+{
+	const struct rca_tp_event event = { .input = RCA_IN_REJ, .status = IB_CM_REJ_STALE_CONN };
+
+	conn->callbacks++;
+	rca_conn_stop_timer(conn);
+	rca_conn_give_up(conn);
+	tell(conn, &event);
+}
+
+/* Attempts to open a link after which no sent REQ waits for an answer over the trunk. */
+#define MOST_TRIES	2
+
+/*
+ * No link can be opened: end the REQs that wait for one, so their owners repeat them over ib_cm or
+ * another trunk; after MOST_TRIES attempts, also those that were sent and not answered. The caller
+ * is the work of @trunk, with a reference; no other code reads the list while there is no link.
  */
 void rca_conn_not_linked(struct rca_trunk *trunk)
 {
 	struct rca_trunk_conn *conn;
+	unsigned long number = 0;
 	LIST_HEAD(kept);
 
 	spin_lock(&trunk->lock);
@@ -674,6 +712,12 @@ void rca_conn_not_linked(struct rca_trunk *trunk)
 			list_move_tail(&conn->waiting, &kept);
 	}
 	list_splice(&kept, &trunk->waiting);
+	while ((trunk->tries >= MOST_TRIES || rca_watch_is_barred(trunk)) &&
+	       (conn = xa_find(&trunk->conns, &number, ULONG_MAX, XA_PRESENT))) {
+		number++;
+		if (conn->state == RCA_CONN_REQ_SENT)
+			give_up_sent(conn);
+	}
 	spin_unlock(&trunk->lock);
 }
 

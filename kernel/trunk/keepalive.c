@@ -28,12 +28,9 @@
 #include "lib/testing.h"
 #include "transport/transport.h"
 
-/* A session is lost if no link can be opened for this time. */
-#define REOPEN_TIME	(30UL * HZ)
-
 /* Time between two attempts to open a link: doubled after each, up to the last value. */
 #define FIRST_BACKOFF	(1UL * HZ)
-#define LAST_BACKOFF	(8UL * HZ)
+#define LAST_BACKOFF	(32UL * HZ)
 
 /* Upper bound of trunk_idle_s; keeps seconds * HZ from overflowing. */
 #define MOST_IDLE_S	3600U
@@ -267,20 +264,19 @@ static unsigned long backoff(unsigned int tries)
 	return tries ? min(FIRST_BACKOFF << min(tries - 1, 16U), LAST_BACKOFF) : 0;
 }
 
-/* Is the session lost because it needs a link, and none could be opened? */
-bool rca_watch_is_overdue(const struct rca_trunk *trunk)
+/* Must no link be opened now, because of bad frames? */
+bool rca_watch_is_barred(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	if (!trunk->session.number || !rca_watch_needs_link(trunk))
-		return false;
-	return trunk->unusable ||
-	       (trunk->tries && time_after_eq(jiffies, trunk->down_at + REOPEN_TIME));
+	return get_jiffies_64() < trunk->barred_until;
 }
 
 /* Time of the next attempt to open a link, in jiffies. */
 unsigned long rca_watch_next_try(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
+	if (rca_watch_is_barred(trunk))
+		return trunk->barred_until;
 	return trunk->tried_at + backoff(trunk->tries);
 }
 
@@ -315,8 +311,6 @@ static unsigned long retry_time(const struct rca_trunk *trunk)
 	/* The work also runs when the trunk gets its place. */
 	if (READ_ONCE(trunk->has_place) == RCA_PLACE_WAITS)
 		return trunk->heard_at + death_time();
-	if (rca_watch_needs_link(trunk))
-		at = earlier(at, trunk->down_at + REOPEN_TIME);
 	if (!rca_watch_is_on(trunk))
 		return at;
 	return trunk->unusable ? trunk->heard_at + death_time() :
@@ -331,7 +325,8 @@ static bool is_timed(const struct rca_trunk *trunk)
 	if (READ_ONCE(trunk->has_place) == RCA_PLACE_WAITS)
 		return rca_watch_is_on(trunk);
 	return rca_watch_is_on(trunk) ||
-	       (trunk->tries && !trunk->unusable && rca_watch_needs_link(trunk));
+	       ((trunk->tries || rca_watch_is_barred(trunk)) && !trunk->unusable &&
+		rca_watch_needs_link(trunk));
 }
 
 /* Time of the next poll of a port that is down: some drivers never report PORT_ACTIVE. */

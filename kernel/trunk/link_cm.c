@@ -164,11 +164,6 @@ int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 	case IB_CM_USER_ESTABLISHED:
 		news = RCA_LINK_RTU;
 		break;
-	case IB_CM_REJ_RECEIVED:
-		/* The service ID is that of an earlier load of the peer's module. */
-		if (event->param.rej_rcvd.reason == IB_CM_REJ_INVALID_SERVICE_ID)
-			news = RCA_LINK_LOST;
-		break;
 	case IB_CM_DREQ_RECEIVED:
 		news = take_dreq(link, event->private_data);
 		ib_send_cm_drep(cm_id, NULL, 0);

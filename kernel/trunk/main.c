@@ -62,6 +62,7 @@ static bool peers_next(struct rhashtable_iter *iter, struct rca_trunk_peer *peer
 		.told = info.told,
 		.failures = info.failures,
 		.retry_ms = info.retry_ms,
+		.bad_frames = info.bad_frames,
 		.heard = info.heard,
 		.heard_s = info.heard_s,
 	};

@@ -12,11 +12,14 @@
  *   keepalive.c. If none was idle for a second, no link is opened.
  * - A session with users outlives its link. When there is a record to send, either end opens a link
  *   again: at once, and after one second, two, four and so on.
- * - A session is lost if that fails for REOPEN_TIME, if the peer is silent for peer_death_ms, if a
- *   hello comes from another load of the peer's module, if the peer does not have the session any
- *   more, if a frame of the peer was malformed, and if the device is removed. Its connections end.
- * - When the GID or the partition of a trunk has gone, its link ends. Its connections stay until
- *   they have a record to send, as those over ib_cm do.
+ * - A session is not lost because no link can be opened, however long. After two attempts, requests
+ *   that are under way go over ib_cm.
+ * - A session is lost if the peer is silent for peer_death_ms, if a hello comes from another load of
+ *   the peer's module, if the peer does not have the session any more, and if the device is removed.
+ *   Its connections end.
+ * - When the GID or the partition of a trunk has gone, its link ends. Its connections stay.
+ * - A frame that is not the peer's, or malformed, ends the link. After three of them in a minute no
+ *   link is opened for five minutes, see peers.c.
  * - When a port comes up, the peer is pinged. While the port is down, an idle link stays, and no
  *   link is requested: records are sent later.
  * - A trunk that has neither a link nor users leaves the table.
@@ -366,11 +369,7 @@ static const char *why_closing(const struct rca_trunk *trunk)
 		return "the peer's module was loaded again";
 	if (is_off(trunk))
 		return "the module is unloaded, or the device removed";
-	if (rca_watch_is_silent(trunk))
-		return "the peer is silent";
-	if (trunk->unusable)
-		return "its GID or partition is gone";
-	return "no link could be opened for too long";
+	return "the peer is silent";
 }
 
 /* Must the session of a trunk end now? */
@@ -384,8 +383,6 @@ static bool has_to_close(struct rca_trunk *trunk)
 	trunk->closing = false;
 	if (trunk->link)
 		closing |= test_bit(RCA_LINK_LOST, &trunk->link->news);
-	else
-		closing |= rca_watch_is_overdue(trunk);
 	if (closing)
 		rca_trunk_because(trunk, why_closing(trunk));
 	spin_unlock(&trunk->lock);
@@ -445,7 +442,7 @@ static bool is_due(struct rca_trunk *trunk)
 	if (is_off(trunk) || trunk->unusable)
 		return false;
 	if (!rca_watch_needs_link(trunk) && !rca_watch_is_on(trunk)) {
-		trunk->tries = 0;	/* no attempt is overdue */
+		trunk->tries = 0;
 		return false;
 	}
 	return !trunk->session.number || !trunk->tries ||
@@ -461,8 +458,7 @@ static void note_try(struct rca_trunk *trunk)
 		trunk->wanted = false;
 		return;
 	}
-	if (!trunk->tries++)
-		trunk->down_at = jiffies;
+	trunk->tries++;
 	trunk->tried_at = jiffies;
 }
 
@@ -492,7 +488,7 @@ static void link_later(struct rca_trunk *trunk)
 {
 	rca_conn_not_linked(trunk);
 	spin_lock(&trunk->lock);
-	/* Without other unsent records, the session is not overdue. */
+	/* Without other unsent records, no attempt follows. */
 	trunk->wanted = false;
 	if (!rca_trunk_has_to_send(trunk))
 		trunk->tries = 0;
@@ -539,22 +535,24 @@ static void open_link(struct rca_trunk *trunk)
 /* Begin the next link of a trunk, which has none, if the peer or this host needs it. */
 static void begin_link(struct rca_trunk *trunk)
 {
-	bool asked, due, down;
+	bool asked, due, down, later;
 
 	spin_lock(&trunk->lock);
 	asked = trunk->next;
-	due = asked || is_due(trunk);
-	down = due && !asked && !rca_watch_port_is_up(trunk);
-	if (down) {
+	down = !asked && !rca_watch_port_is_up(trunk);
+	later = down || (!asked && (trunk->unusable || rca_watch_is_barred(trunk)));
+	later &= rca_watch_needs_link(trunk) || rca_watch_is_on(trunk);
+	due = asked || (!later && is_due(trunk));
+	if (later && down) {
 		trunk->port_down = true;
 		trunk->tries = 0;
 	} else if (due && !asked && trunk->key.passive) {
 		note_try(trunk);
 	}
 	spin_unlock(&trunk->lock);
-	if (down)
+	if (later)
 		link_later(trunk);
-	if (!due || down)
+	if (!due)
 		rca_link_leave_place(trunk);
 	else if (!asked && trunk->key.passive)
 		ask_other_end(trunk);

@@ -37,6 +37,7 @@
 /* Unit tests change these. */
 RCA_VISIBLE_IF_KUNIT unsigned int rca_peers_max = 65536;
 RCA_VISIBLE_IF_KUNIT unsigned int rca_peers_interval_ms = 60000;
+RCA_VISIBLE_IF_KUNIT unsigned int rca_peers_bar_ms = 300000;
 
 /* Hellos to a new peer without an interval between them. */
 #define FIRST_HELLOS	3
@@ -47,6 +48,10 @@ RCA_VISIBLE_IF_KUNIT unsigned int rca_peers_interval_ms = 60000;
 /* Times until a trunk that could not be opened is tried again: doubled each time. */
 #define FIRST_BACKOFF	(1UL * HZ)
 #define LAST_BACKOFF	(300UL * HZ)
+
+/* A peer is barred after so many bad frames in this time. */
+#define BAD_FRAMES	3
+#define BAD_TIME	(60UL * HZ)
 
 /**
  * struct peer - a peer
@@ -59,6 +64,9 @@ RCA_VISIBLE_IF_KUNIT unsigned int rca_peers_interval_ms = 60000;
  * @hello: the last one (lock: peers.lock)
  * @failed_at: when a trunk could not be opened, in jiffies (lock: peers.lock)
  * @failures: how often in a row (lock: peers.lock)
+ * @bad_frames: number of bad frames on trunks to it (lock: peers.lock)
+ * @bad_at: times of the last ones, in jiffies (lock: peers.lock)
+ * @barred_until: no trunk to it is opened before, in jiffies (lock: peers.lock)
  */
 struct peer {
 	struct rca_lru_entry lru;
@@ -69,6 +77,9 @@ struct peer {
 	struct rca_hello hello;
 	u64 failed_at;
 	u32 failures;
+	u32 bad_frames;
+	u64 bad_at[BAD_FRAMES - 1];
+	u64 barred_until;
 	bool heard;
 };
 
@@ -197,9 +208,17 @@ u8 rca_peers_tell(const struct rca_peer_key *key, const struct rca_device *dev, 
 	return RCA_HELLO_LEN;
 }
 
-static void keep_hello(const struct rca_peer_key *key, const struct rca_hello *hello)
+static bool is_barred(const struct peer *peer)
+{
+	lockdep_assert_held(&peers.lock);
+	return get_jiffies_64() < peer->barred_until;
+}
+
+/* Returns whether a trunk to the peer may be open now. */
+static bool keep_hello(const struct rca_peer_key *key, const struct rca_hello *hello)
 {
 	struct peer *peer, *spare;
+	bool barred = false;
 
 	spare = kzalloc(sizeof(*spare), GFP_NOWAIT | __GFP_NOWARN);
 	spin_lock(&peers.lock);
@@ -208,9 +227,11 @@ static void keep_hello(const struct rca_peer_key *key, const struct rca_hello *h
 		peer->hello = *hello;
 		WRITE_ONCE(peer->heard, true);	/* pairs with rca_peers_may_open() */
 		peer->heard_at = get_jiffies_64();
+		barred = is_barred(peer);
 	}
 	spin_unlock(&peers.lock);
 	kfree(spare);
+	return !barred;
 }
 
 /**
@@ -240,16 +261,15 @@ bool rca_peers_hear(const struct rca_peer_key *key, const void *data, size_t len
  * Its hello is kept, as one in an RTU.
  *
  * Context: Process context, callback of ib_cm. Does not sleep.
- * Return: whether it has the token that it was told, and speaks a version that this host speaks.
- * False while the module is being unloaded.
+ * Return: whether it has the token that it was told, speaks a version that this host speaks, and is
+ * not barred. False while the module is being unloaded.
  */
 bool rca_peers_accept(const struct rca_peer_key *key, const struct rca_trunk_open *open)
 {
 	if (!rca_trunks_enabled() || open->token != token_for(key) ||
 	    !rca_hello_common_version(&open->hello))
 		return false;
-	keep_hello(key, &open->hello);
-	return true;
+	return keep_hello(key, &open->hello);
 }
 
 /* Time after one or more failures in which no trunk is opened, in jiffies. */
@@ -265,7 +285,7 @@ static unsigned long backoff(u32 failures)
  *
  * Context: Process context, callback of a transport. Does not sleep.
  * Return: true if it has told within the last seconds that it accepts trunks, and it is not too
- * early to try again after a failure.
+ * early to try again after a failure or bad frames.
  */
 bool rca_peers_may_open(const struct rca_peer_key *key, struct rca_hello *hello)
 {
@@ -281,6 +301,7 @@ bool rca_peers_may_open(const struct rca_peer_key *key, struct rca_hello *hello)
 		*hello = peer->hello;
 		may = get_jiffies_64() - peer->heard_at < SECOND_CONNECTION &&
 		      hello->service_id && rca_hello_common_version(hello) &&
+		      !is_barred(peer) &&
 		      (!peer->failures ||
 		       get_jiffies_64() - peer->failed_at >= backoff(peer->failures));
 		spin_unlock(&peers.lock);
@@ -314,6 +335,35 @@ void rca_peers_failed(const struct rca_peer_key *key)
 	set_failures(key, true);
 }
 
+/**
+ * rca_peers_bad_frame() - a frame on a trunk to a peer was not the peer's, or was malformed
+ * @key: the peer
+ *
+ * Any host can send a frame to the QP of a link that has its number, so a frame alone costs no more
+ * than the link. With the third one in a minute the peer is barred: no trunk to it is opened or
+ * accepted for five minutes.
+ *
+ * Context: Process context, callback of a completion queue. Does not sleep.
+ * Return: time until a trunk may be opened again, in jiffies since boot, if the peer is barred from
+ * now on; else 0.
+ */
+u64 rca_peers_bad_frame(const struct rca_peer_key *key)
+{
+	u64 now = get_jiffies_64(), *at, until = 0;
+	struct peer *peer;
+
+	spin_lock(&peers.lock);
+	peer = rca_lru_find(&peers, key);
+	if (peer) {
+		at = &peer->bad_at[peer->bad_frames % ARRAY_SIZE(peer->bad_at)];
+		if (++peer->bad_frames >= BAD_FRAMES && now - *at < BAD_TIME && !is_barred(peer))
+			until = peer->barred_until = now + msecs_to_jiffies(rca_peers_bar_ms);
+		*at = now;
+	}
+	spin_unlock(&peers.lock);
+	return until;
+}
+
 /* Start a walk; rhashtable_walk_exit() ends it. Process context. */
 void rca_peers_walk(struct rhashtable_iter *iter)
 {
@@ -323,11 +373,12 @@ void rca_peers_walk(struct rhashtable_iter *iter)
 /* Time until a trunk may be tried again, in milliseconds. */
 static u32 time_to_retry(const struct peer *peer)
 {
-	u64 at = peer->failed_at + (peer->failures ? backoff(peer->failures) : 0);
+	u64 at = peer->failures ? peer->failed_at + backoff(peer->failures) : 0;
 	u64 now = get_jiffies_64();
 
 	lockdep_assert_held(&peers.lock);
-	return peer->failures && time_after64(at, now) ? jiffies_to_msecs(at - now) : 0;
+	at = max(at, peer->barred_until);
+	return at > now ? jiffies_to_msecs(at - now) : 0;
 }
 
 /**
@@ -353,6 +404,7 @@ bool rca_peers_next(struct rhashtable_iter *iter, struct rca_peer_info *info)
 		info->heard = peer->heard;
 		info->failures = peer->failures;
 		info->retry_ms = time_to_retry(peer);
+		info->bad_frames = peer->bad_frames;
 		info->heard_s = div_u64(get_jiffies_64() - peer->heard_at, HZ);
 		info->hello = peer->hello;
 		spin_unlock(&peers.lock);

@@ -167,7 +167,8 @@ static bool is_open(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
 	return trunk->up || (trunk->session.number && trunk->users && !trunk->link &&
-			     !trunk->tries && !trunk->unusable && !trunk->port_down);
+			     !trunk->tries && !trunk->unusable && !trunk->port_down &&
+			     !rca_watch_is_barred(trunk));
 }
 
 /*

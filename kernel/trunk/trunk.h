@@ -44,6 +44,7 @@ static inline bool rca_trunks_enabled(void)
  * @told: number of hellos that were sent to it
  * @failures: number of failures in a row to open a trunk to it
  * @retry_ms: time until the next attempt, in milliseconds
+ * @bad_frames: number of frames on trunks to it that were not its own, or malformed
  * @heard: a hello was received from it; only then the members below are valid
  * @heard_s: seconds since the last one
  * @hello: the last one
@@ -53,6 +54,7 @@ struct rca_peer_info {
 	u32 told;
 	u32 failures;
 	u32 retry_ms;
+	u32 bad_frames;
 	bool heard;
 	u32 heard_s;
 	struct rca_hello hello;
@@ -67,6 +69,7 @@ bool rca_peers_accept(const struct rca_peer_key *key, const struct rca_trunk_ope
 bool rca_peers_may_open(const struct rca_peer_key *key, struct rca_hello *hello);
 void rca_peers_opened(const struct rca_peer_key *key);
 void rca_peers_failed(const struct rca_peer_key *key);
+u64 rca_peers_bad_frame(const struct rca_peer_key *key);
 void rca_peers_forget_device(u32 device);
 void rca_peers_walk(struct rhashtable_iter *iter);
 bool rca_peers_next(struct rhashtable_iter *iter, struct rca_peer_info *info);
@@ -136,8 +139,8 @@ enum rca_place {
  * @timer: work that handles expired @timers; holds a reference while it is queued
  * @timer_at: when it runs, in jiffies since boot; 0: it is not queued
  * @tries: attempts to open a link again since the last one was up
- * @down_at: time of the first of them, in jiffies
- * @tried_at: time of the last one, in jiffies
+ * @tried_at: time of the last one of them, in jiffies
+ * @barred_until: no link is opened before, because of bad frames; in jiffies since boot
  * @heard_at: time of the last frame of the peer, or of the start of its keepalive, in jiffies
  * @probed_at: time of the last PING of the keepalive, in jiffies
  * @probes: number of these PINGs since the last frame of the peer; those that were not sent because
@@ -190,8 +193,8 @@ struct rca_trunk {
 	struct delayed_work timer;
 	u64 timer_at;
 	unsigned int tries;
-	unsigned long down_at;
 	unsigned long tried_at;
+	u64 barred_until;
 	unsigned long heard_at;
 	unsigned long probed_at;
 	unsigned int probes;
@@ -442,7 +445,7 @@ enum {
 	RCA_LINK_RTU,	/* passive side: the peer is ready */
 	RCA_LINK_UP,	/* the peer has sent a frame */
 	RCA_LINK_END,	/* the link has to end */
-	RCA_LINK_LOST,	/* the link has to end, and its session */
+	RCA_LINK_LOST,	/* the link has to end, and its session: the peer has ended that */
 };
 
 /**
@@ -586,7 +589,7 @@ bool rca_watch_is_silent(const struct rca_trunk *trunk);
 bool rca_watch_port_is_up(const struct rca_trunk *trunk);
 void rca_watch_port(struct rca_trunk *trunk);
 void rca_watch_peer(struct rca_trunk *trunk);
-bool rca_watch_is_overdue(const struct rca_trunk *trunk);
+bool rca_watch_is_barred(const struct rca_trunk *trunk);
 unsigned long rca_watch_next_try(const struct rca_trunk *trunk);
 unsigned long rca_watch_delay(struct rca_trunk *trunk);
 enum rca_place rca_link_take_place(struct rca_trunk *trunk);

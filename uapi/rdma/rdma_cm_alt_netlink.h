@@ -131,6 +131,8 @@ enum rdma_cm_alt_nl_cmd {
  * @RDMA_CM_ALT_NL_A_REMOTE_COMM_ID: u32: likewise, communication ID of the peer
  * @RDMA_CM_ALT_NL_A_SESSION: u32: likewise, over a trunk: number of its session
  * @RDMA_CM_ALT_NL_A_NUMBER: u32: likewise, over a trunk: number of the connection in the session
+ * @RDMA_CM_ALT_NL_A_BAD_FRAMES: u32: peers: number of frames on trunks to it that were not its own,
+ *	or malformed; after three in a minute no trunk to it is opened for five minutes
  */
 enum rdma_cm_alt_nl_attr {
 	RDMA_CM_ALT_NL_A_UNSPEC,
@@ -192,6 +194,7 @@ enum rdma_cm_alt_nl_attr {
 	RDMA_CM_ALT_NL_A_REMOTE_COMM_ID,
 	RDMA_CM_ALT_NL_A_SESSION,
 	RDMA_CM_ALT_NL_A_NUMBER,
+	RDMA_CM_ALT_NL_A_BAD_FRAMES,
 	/* private: */
 	__RDMA_CM_ALT_NL_A_MAX,
 #define RDMA_CM_ALT_NL_A_MAX (__RDMA_CM_ALT_NL_A_MAX - 1)

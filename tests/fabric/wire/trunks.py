@@ -245,6 +245,8 @@ def forged_packet(hosts: Hosts) -> None:
             program.done("(?m)^end$")
         expect(client, COUNT, CLIENT)
         expect(server, COUNT, SERVER)
+        if not peer_at(hosts.far, hosts.near)["bad_frames"] or not counters(hosts.far)["trunk-bad-frame"]:
+            raise Unexpected("the frame was not counted")
         expect(keeping, COUNT, CLIENT[:3])
         expect(kept, COUNT, SERVER[:2])
 

@@ -157,6 +157,7 @@ def trunks() -> None:
                            ({**speaks, "PROTOCOL": 4, "COMMON": 0}, "other versions of the trunk protocol than this host, 4 at most"),
                            ({**speaks, "FAILURES": 3, "RETRY": 2500}, "3 times in a row: it is tried again in 2.5 s"),
                            ({**speaks, "FAILURES": 2}, "2 times in a row: it is tried again at any time"),
+                           ({**speaks, "BAD_FRAMES": 3, "RETRY": 299000}, "none is opened for 299.0 s"),
                            ({**speaks, "TRUNK": "opening"}, "a trunk is being opened"),
                            ({**speaks, "TRUNK": "open"}, "one is now"), ({**speaks, "TRUNK": "idle"}, "one is now")):
             said = ask("none", HELLOS=1, **peer)

@@ -65,6 +65,7 @@ static const struct column peer_columns[] = {
 	{ "protocol", "PROTOCOL", true },
 	{ "guid", "PEER GUID", false },
 	{ "trunk", "TRUNK", false },
+	{ "bad_frames", "BAD FRAMES", true },
 	{ "age", "AGE", true },
 };
 

@@ -62,6 +62,7 @@ static const struct nla_policy policy[RDMA_CM_ALT_NL_A_MAX + 1] = {
 	[RDMA_CM_ALT_NL_A_REMOTE_COMM_ID] = { .type = NLA_U32 },
 	[RDMA_CM_ALT_NL_A_SESSION] = { .type = NLA_U32 },
 	[RDMA_CM_ALT_NL_A_NUMBER] = { .type = NLA_U32 },
+	[RDMA_CM_ALT_NL_A_BAD_FRAMES] = { .type = NLA_U32 },
 };
 
 #endif

@@ -190,6 +190,7 @@ struct json_object *record_peer(struct nlattr **attrs)
 	add_boot_id(record, attrs[RDMA_CM_ALT_NL_A_BOOT_ID]);
 	add_hex64(record, "guid", attrs[RDMA_CM_ALT_NL_A_GUID]);
 	add_u32(record, "failures", attrs[RDMA_CM_ALT_NL_A_FAILURES]);
+	add_u32(record, "bad_frames", attrs[RDMA_CM_ALT_NL_A_BAD_FRAMES]);
 	add_u32(record, "retry_ms", attrs[RDMA_CM_ALT_NL_A_RETRY]);
 	record_put(record, "trunk", client_string(attrs, RDMA_CM_ALT_NL_A_TRUNK, NULL));
 	add_u32(record, "frames_sent", attrs[RDMA_CM_ALT_NL_A_FRAMES_SENT]);

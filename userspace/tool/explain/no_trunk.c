@@ -64,6 +64,17 @@ static const char *after_failures(struct json_object *peer)
 	return text;
 }
 
+/* Only bad frames make a peer wait without a failure. */
+static const char *after_bad_frames(struct json_object *peer)
+{
+	static char text[192];
+
+	snprintf(text, sizeof(text), "frames on its trunk were not the peer's, or malformed: none "
+		 "is opened for %.1f s; see rdma-cm-alt show peers",
+		 (double)record_number(peer, "retry_ms") / 1000);
+	return text;
+}
+
 const char *no_trunk_of_peer(struct json_object *peer)
 {
 	const char *trunk = record_string(peer, "trunk");
@@ -81,6 +92,8 @@ const char *no_trunk_of_peer(struct json_object *peer)
 		return no_common_version(peer);
 	if (record_number(peer, "failures"))
 		return after_failures(peer);
+	if (record_number(peer, "retry_ms"))
+		return after_bad_frames(peer);
 	return "none is open: one is opened when the peer requests another connection within ten "
 	       "seconds after its hello";
 }

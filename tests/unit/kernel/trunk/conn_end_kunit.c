@@ -222,6 +222,28 @@ static void no_link_for_what_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)conn_bench->record.type, (int)RCA_RECORD_DREQ);
 }
 
+/* Requests that were sent wait for the answer until two links have failed; then the peer gets a REJ. */
+static void no_link_for_sent_requests(struct kunit *test)
+{
+	struct rca_trunk_conn *kept = conn_in(test, RCA_CONN_UP);
+	struct rca_trunk_conn *conn = conn_in(test, RCA_CONN_REQ_SENT);
+	struct rca_trunk *trunk = conn_bench->trunk;
+
+	trunk->tries = 1;
+	rca_conn_not_linked(trunk);
+	KUNIT_EXPECT_EQ(test, conn_bench->events, 0u);
+	trunk->tries = 2;
+	rca_conn_not_linked(trunk);
+	trunk->tries = 0;
+	expect_event(test, RCA_IN_REJ, IB_CM_REJ_STALE_CONN);
+	KUNIT_EXPECT_EQ(test, (int)conn->state, (int)RCA_CONN_CLOSED);
+	KUNIT_EXPECT_FALSE(test, conn_bench_timer_runs(conn));
+	KUNIT_EXPECT_EQ(test, (int)kept->state, (int)RCA_CONN_UP);
+	KUNIT_EXPECT_EQ(test, conn_bench_take(), 1u);
+	KUNIT_EXPECT_EQ(test, (int)conn_bench->record.type, (int)RCA_RECORD_REJ);
+	KUNIT_EXPECT_EQ(test, (int)conn_bench->record.reason, (int)IB_CM_REJ_TIMEOUT);
+}
+
 static unsigned int passed_again;
 
 /* Counts a visit of a record that stays, before the next request. */
@@ -344,6 +366,7 @@ static struct kunit_case conn_end_cases[] = {
 	KUNIT_CASE(records_are_lost),
 	KUNIT_CASE(connect_after_the_loss),
 	KUNIT_CASE(no_link_for_what_waits),
+	KUNIT_CASE(no_link_for_sent_requests),
 	KUNIT_CASE(no_link_for_many),
 	KUNIT_CASE(destroy_waits_for_a_callback),
 	{}

@@ -380,9 +380,45 @@ static void failed_trunk_is_tried_again_later(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, may_open(&hello));
 }
 
+/* The third bad frame in a minute bars the peer, and no other one. */
+static void bad_frames_bar_the_peer(struct kunit *test)
+{
+	const struct rca_peer_key key = key_to(2), unknown = key_to(3);
+	struct rca_trunk_open open = { .hello = { .version = RCA_TRUNK_VERSION,
+						  .oldest = RCA_TRUNK_OLDEST } };
+	u64 now = get_jiffies_64(), until;
+	struct rca_peer_info info;
+	struct rca_hello hello;
+
+	KUNIT_EXPECT_EQ(test, rca_peers_bad_frame(&unknown), 0ULL);
+	hear_offer(0x1234, RCA_TRUNK_OLDEST);
+	KUNIT_ASSERT_EQ(test, (int)tell(test, &key, &hello), RCA_HELLO_LEN);
+	open.token = hello.token;
+	KUNIT_EXPECT_EQ(test, rca_peers_bad_frame(&key), 0ULL);
+	KUNIT_EXPECT_EQ(test, rca_peers_bad_frame(&key), 0ULL);
+	KUNIT_EXPECT_TRUE(test, may_open(&hello));
+	rca_peers_bar_ms = 300;
+	until = rca_peers_bad_frame(&key);
+	KUNIT_EXPECT_GE(test, until, now + msecs_to_jiffies(300));
+	KUNIT_EXPECT_FALSE(test, may_open(&hello));
+	KUNIT_EXPECT_FALSE(test, rca_peers_accept(&key, &open));
+	KUNIT_ASSERT_EQ(test, list(DEVICE, &info), 1u);
+	KUNIT_EXPECT_EQ(test, info.bad_frames, 3u);
+	KUNIT_EXPECT_GT(test, info.retry_ms, 0u);
+	KUNIT_EXPECT_LE(test, info.retry_ms, 300u);
+	/* More of them do not extend the time. */
+	KUNIT_EXPECT_EQ(test, rca_peers_bad_frame(&key), 0ULL);
+	msleep(350);
+	KUNIT_EXPECT_TRUE(test, rca_peers_accept(&key, &open));
+	hear_offer(0x1234, RCA_TRUNK_OLDEST);
+	KUNIT_EXPECT_TRUE(test, may_open(&hello));
+	KUNIT_EXPECT_GT(test, rca_peers_bad_frame(&key), 0ULL);
+}
+
 static void forget(struct kunit *test)
 {
 	rca_trunks = true;
+	rca_peers_bar_ms = 300000;
 	rca_peers_interval_ms = 60000;
 	rca_peers_forget_device(DEVICE);
 	rca_peers_forget_device(OTHER_DEVICE);
@@ -404,6 +440,7 @@ static struct kunit_case peers_cases[] = {
 	KUNIT_CASE(trunk_is_refused),
 	KUNIT_CASE(offered_trunk_may_be_opened),
 	KUNIT_CASE_SLOW(failed_trunk_is_tried_again_later),
+	KUNIT_CASE(bad_frames_bar_the_peer),
 	{}
 };
 
