@@ -654,11 +654,11 @@ err_free_child:
 	return ERR_PTR(ret);
 }
 
-static struct rca_event *build_event(struct rca_id *listener, struct rca_id *child, void *lower,
-				     const struct rca_tp_request *req)
+/* -EMSGSIZE: the private data do not fit. */
+static int fill_event(struct rca_event *ev, struct rca_id *listener, struct rca_id *child,
+		      void *lower, const struct rca_tp_request *req)
 {
 	struct rca_tp_conn user = req->conn;
-	struct rca_event *ev;
 
 	if (!child->dev->tp->over_tcp && child->local.sa.sa_family != AF_IB) {
 		user.private_data += RCA_WIRE_HDR_LEN;
@@ -666,32 +666,29 @@ static struct rca_event *build_event(struct rca_id *listener, struct rca_id *chi
 	}
 	/* A long request over IP for a listener on GIDs, which gets the header, too. */
 	if (user.private_data_len > RCA_WIRE_USER_MAX)
-		return ERR_PTR(-EMSGSIZE);
-	ev = rca_event_alloc(listener->obj.ctx, RCA_GFP_CALLBACK);
-	if (IS_ERR(ev))
-		return ev;
-	if (user.qp_type == IB_QPT_UD)
-		rca_event_set_ud(ev, &user);
-	else
-		rca_event_set_conn(ev, &user);
+		return -EMSGSIZE;
+	ev->rec.type = RDMA_CM_ALT_EVENT_CONNECT_REQUEST;
 	ev->rec.id = child->obj.handle;
 	ev->rec.listen_id = listener->obj.handle;
-	ev->rec.flags |= RDMA_CM_ALT_EVENT_F_ROUTE;
+	ev->rec.flags = RDMA_CM_ALT_EVENT_F_ROUTE;
 	rca_id_fill_route_locked(child, &ev->rec.route);
-	if (rca_qp_attr_fill(child, lower, &ev->rec.qp))
-		ev->rec.flags |= RDMA_CM_ALT_EVENT_F_QP;
+	if (user.qp_type == IB_QPT_UD) {
+		rca_event_set_ud(ev, &user);
+	} else {
+		rca_event_set_conn(ev, &user);
+		if (rca_qp_attr_fill(child, lower, &ev->rec.qp))
+			ev->rec.flags |= RDMA_CM_ALT_EVENT_F_QP;
+	}
 	ev->child = &child->obj;
 	ev->child_src = &child->src;
-	ev->credit = &listener->opts->waiting;
-	ev->is_request = true;
-	return ev;
+	return 0;
 }
 
 /*
- * Count the request in the backlog of the listener, and among the requests of its context
- * and user. -ENOBUFS: the backlog is full; -EDQUOT: a limit of the context or the user.
+ * Count the request of an event in the backlog of the listener, and among the requests of its
+ * context and user. -ENOBUFS: the backlog is full; -EDQUOT: a limit of the context or the user.
  */
-static int backlog_get(struct rca_id *listener)
+static int backlog_get(struct rca_id *listener, struct rca_event *ev)
 {
 	struct rca_account *account = &listener->obj.ctx->account;
 	struct rca_opts *opts = listener->opts;
@@ -709,15 +706,9 @@ static int backlog_get(struct rca_id *listener)
 		rca_account_refused(account, RDMA_CM_ALT_RESOURCE_REQUESTS);
 		ret = -ENOBUFS;
 	}
-	if (ret)
-		atomic_dec(&opts->waiting);
+	ev->credit = &opts->waiting;
+	ev->is_request = !ret;
 	return ret;
-}
-
-static void backlog_put(struct rca_id *listener)
-{
-	rca_uncharge(&listener->obj.ctx->account, RDMA_CM_ALT_RESOURCE_REQUESTS, 1);
-	atomic_dec(&listener->opts->waiting);
 }
 
 /* Build the child, which repays memory that was @borrowed, and post its event to the listener. */
@@ -731,23 +722,24 @@ static int build_and_post(struct rca_id *listener, struct rca_demux *demux, void
 
 	if (req->conn.qp_type != listener->qp_type)
 		return -EINVAL;
-	ret = backlog_get(listener);
+	ev = rca_id_new_event(listener, RCA_GFP_CALLBACK);
+	if (IS_ERR(ev))
+		return PTR_ERR(ev);
+	ret = backlog_get(listener, ev);
 	if (ret)
-		return ret;
+		goto err_free_event;
 	child = build_child(listener, demux, req, dest);
 	if (IS_ERR(child)) {
 		ret = PTR_ERR(child);
-		goto err_backlog_put;
+		goto err_free_event;
 	}
-	ev = build_event(listener, child, lower, req);
-	if (IS_ERR(ev)) {
-		ret = PTR_ERR(ev);
+	ret = fill_event(ev, listener, child, lower, req);
+	if (ret)
 		goto err_free_child;
-	}
 	if (rca_trunks_used() && !rca_peer_qp_claim(child, req->ca_guid, req->conn.qp_num)) {
 		child->tp->reject(lower, IB_CM_REJ_STALE_CONN, NULL, 0);
 		ret = -ESTALE;
-		goto err_free_event;
+		goto err_free_child;
 	}
 
 	spin_lock_irq(&listener->lock);
@@ -759,21 +751,18 @@ static int build_and_post(struct rca_id *listener, struct rca_demux *demux, void
 	smp_store_release(&child->lower, lower);	/* pairs with rca_id_numbers() */
 	child->borrowed = borrowed;
 	child->tp->set_owner(lower, child);
-	rca_id_post_request_locked(listener, ev);
+	/* Reports have the numbers of the new connection. */
+	rca_id_report_event_locked(listener, ev->rec.type, 0, &listener->dst, child);
+	rca_post(&listener->src, ev);
 	spin_unlock_irq(&listener->lock);
 	return 0;
 
 err_release_qp:
 	rca_peer_qp_release(child);
-err_free_event:
-	ev->child = NULL;
-	ev->credit = NULL;
-	ev->is_request = false;
-	rca_event_free(ev);
 err_free_child:
 	rca_id_free_unpublished(child);
-err_backlog_put:
-	backlog_put(listener);
+err_free_event:
+	rca_event_free(ev);
 	return ret;
 }
 
@@ -827,7 +816,7 @@ int rca_req_handler(void *_demux, void *lower, const struct rca_tp_request *req)
 	}
 	trace_rca_request(&dest.peer.sa, &dest.local.sa, demux->service_id, ret);
 	if (ret)
-		rca_stats_refused(rca_device_stats(demux->dev, dest.port_num));
+		this_cpu_inc(rca_device_stats(demux->dev, dest.port_num)->refused);
 	dev_put(dest.ndev);
 	if (dest.sgid_attr)
 		rdma_put_gid_attr(dest.sgid_attr);

@@ -685,7 +685,7 @@ int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, bool post)
 	set_question(id, &question);
 	version = rca_path_cache_find(&question.key, question.epoch, max_age_s(id), &path);
 	if (version) {
-		rca_stats_cached_path(rca_device_stats(id->dev, id->port_num));
+		this_cpu_inc(rca_device_stats(id->dev, id->port_num)->cached_paths);
 		store_cached(id, &path, version);
 		return 0;
 	}

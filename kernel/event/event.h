@@ -132,7 +132,19 @@ void rca_events_exit(void);
  * An id that is destroyed drops its waiting events; closing a queue destroys its ids.
  */
 struct rca_event *rca_event_alloc(struct rca_ctx *ctx, gfp_t gfp);
-void rca_event_free(struct rca_event *ev);
+void rca_event_release(struct rca_event *ev);
+
+/**
+ * rca_event_free() - free an event that is in no queue, and release what it holds
+ * @ev: the event, or NULL, as mostly; the caller disposes of its child
+ *
+ * Context: Any context.
+ */
+static inline void rca_event_free(struct rca_event *ev)
+{
+	if (ev)
+		rca_event_release(ev);
+}
 
 void rca_post(struct rca_source *src, struct rca_event *ev);
 void rca_post_part(struct rca_source *src, struct rca_event_count *event_count,

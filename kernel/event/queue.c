@@ -114,37 +114,22 @@ static struct rca_event *alloc_notice(struct rca_ctx *ctx)
 	return ev;
 }
 
-/**
- * rca_event_free() - free an event that is in no queue
- * @ev: the event, or NULL; the caller disposes of its child and its credit
- *
- * Context: Any context.
- */
-void rca_event_free(struct rca_event *ev)
+/* rca_event_free() of an event. */
+void rca_event_release(struct rca_event *ev)
 {
-	if (!ev)
-		return;
-	WARN_ON_ONCE(!list_empty(&ev->item.qnode) || ev->is_request);
+	WARN_ON_ONCE(!list_empty(&ev->item.qnode));
+	if (ev->credit)
+		atomic_dec(ev->credit);
+	if (ev->event_count)
+		rca_obj_put(ev->event_count->obj); /* got in rca_post_part() */
+	if (ev->is_request)
+		rca_uncharge(ev->account, RDMA_CM_ALT_RESOURCE_REQUESTS, 1);
 	if (!ev->account) {
 		kmem_cache_free(rca_notice_cache, ev);
 		return;
 	}
 	rca_uncharge(ev->account, RDMA_CM_ALT_RESOURCE_EVENTS, 1);
 	kmem_cache_free(rca_event_cache, ev);
-}
-
-/* Release what an event holds, once it was removed from its queue. */
-void rca_event_done(struct rca_event *ev)
-{
-	if (ev->credit)
-		atomic_dec(ev->credit);
-	ev->credit = NULL;
-	if (ev->is_request)
-		rca_uncharge(ev->account, RDMA_CM_ALT_RESOURCE_REQUESTS, 1);
-	ev->is_request = false;
-	if (ev->event_count)
-		rca_obj_put(ev->event_count->obj); /* got in rca_post_part() */
-	ev->event_count = NULL;
 }
 
 /* Queues. */
@@ -414,7 +399,6 @@ static void complete_locked(struct rca_queue *queue, struct rca_item *item, u32 
 			ev->event_count->reported++;
 		if (ev->child_published)
 			rca_obj_put(ev->child);	/* got in rca_event_publish_child() */
-		rca_event_done(ev);
 		rca_event_free(ev);
 	}
 	rca_obj_put(rca_source_owner(src)); /* from add_locked() */
@@ -575,7 +559,6 @@ void rca_post(struct rca_source *src, struct rca_event *ev)
 
 	if (!queue) {
 		WARN_ON_ONCE(ev->child);
-		rca_event_done(ev);
 		rca_event_free(ev);
 		return;
 	}
@@ -598,7 +581,7 @@ void rca_post(struct rca_source *src, struct rca_event *ev)
 void rca_post_part(struct rca_source *src, struct rca_event_count *event_count,
 		   struct rca_event *ev)
 {
-	rca_obj_get(event_count->obj); /* put in rca_event_done() */
+	rca_obj_get(event_count->obj); /* put in rca_event_free() */
 	ev->event_count = event_count;
 	rca_post(src, ev);
 }

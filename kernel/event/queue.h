@@ -263,7 +263,6 @@ static inline void *rca_ring_next(struct rca_ring *ring, u32 seen, u32 *type)
 
 bool rca_queue_reap_locked(struct rca_queue *queue);
 bool rca_queue_unread(struct rca_queue *queue);
-void rca_event_done(struct rca_event *ev);
 
 static inline struct rca_event *rca_item_event(struct rca_item *item)
 {

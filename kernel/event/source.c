@@ -84,12 +84,16 @@ bool rca_source_has_file(struct rca_source *src)
  */
 void rca_source_reap(struct rca_source *src)
 {
-	struct rca_queue *queue = rca_source_queue(src);
+	struct rca_queue *queue;
 
-	if (!queue)
-		return;
-	rca_queue_unread(queue);
-	rca_queue_put(queue);
+	spin_lock_irq(rca_source_lock(src));
+	queue = src->queue;
+	if (queue) {
+		spin_lock(&queue->lock);
+		rca_queue_reap_locked(queue);
+		spin_unlock(&queue->lock);
+	}
+	spin_unlock_irq(rca_source_lock(src));
 }
 
 /**
@@ -264,7 +268,6 @@ static void rca_source_discard(struct rca_source *src, struct list_head *dropped
 	struct rca_event *ev, *next;
 
 	list_for_each_entry_safe(ev, next, dropped, item.qnode) {
-		rca_event_done(ev);
 		if (ev->child && !WARN_ON_ONCE(!requests)) {
 			list_move_tail(&ev->item.qnode, requests);
 			continue;
@@ -375,8 +378,8 @@ int rca_source_move(struct rca_source *src, struct rca_queue *queue, const u64 *
  *            caller removes each, disposes of its child (see &rca_event.child_published) and
  *            calls rca_event_free(). NULL if there cannot be any.
  *
- * References on the owner and credits of dropped events are put. A private queue is closed. A
- * second call does nothing.
+ * References on the owner are put, and credits of dropped events but @requests. A private queue is
+ * closed. A second call does nothing.
  *
  * Context: Process context. May sleep. Takes &rca_queue.consume and the source's lock. The caller
  *          holds a reference on the owner.

@@ -509,7 +509,6 @@ int rca_id_reserve_answer(struct rca_id *id);
 void rca_id_unreserve_event(struct rca_id *id);
 struct rca_event *rca_id_event(struct rca_id *id);
 void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int status);
-void rca_id_post_request_locked(struct rca_id *listener, struct rca_event *ev);
 struct rca_step rca_id_step_post(struct rca_id *id, enum rca_input input, struct rca_event *ev,
 				 int status);
 struct rca_step rca_id_step_post_reserved(struct rca_id *id, enum rca_input input, int status);

@@ -331,24 +331,6 @@ void rca_id_post_locked(struct rca_id *id, struct rca_event *ev, u32 type, int s
 }
 
 /**
- * rca_id_post_request_locked() - post the event of a connection request
- * @listener: the listener
- * @ev: record with the new id, which passes to the queue
- *
- * Reports have the numbers of the new connection.
- *
- * Context: Any context.
- */
-void rca_id_post_request_locked(struct rca_id *listener, struct rca_event *ev)
-{
-	lockdep_assert_held(&listener->lock);
-	ev->rec.type = RDMA_CM_ALT_EVENT_CONNECT_REQUEST;
-	ev->rec.status = 0;
-	rca_id_report_event_locked(listener, ev->rec.type, 0, &listener->dst, rca_id_of(ev->child));
-	rca_post(&listener->src, ev);
-}
-
-/**
  * rca_id_step_post_locked() - apply an input to the state machine of an id, and post its event
  * @id: the id
  * @input: the input

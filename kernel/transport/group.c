@@ -377,15 +377,6 @@ RCA_VISIBLE_IF_KUNIT ib_sa_comp_mask rca_group_ib_mask(u16 ps)
 	return mask;
 }
 
-/* Get the record of a group that this host is a member of. */
-static int get_record(struct ib_device *ibdev, u32 port_num, const union ib_gid *mgid,
-		      struct ib_sa_mcmember_rec *rec)
-{
-	union ib_gid key = *mgid;
-
-	return ib_sa_get_mcmember_rec(ibdev, port_num, &key, rec);
-}
-
 /**
  * rca_group_ib_qkey() - get the queue key of a group that this host is a member of
  * @ibdev: the device
@@ -395,11 +386,13 @@ static int get_record(struct ib_device *ibdev, u32 port_num, const union ib_gid 
  * Context: Any context.
  * Return: the key; 0: not a member.
  */
-u32 rca_group_ib_qkey(struct ib_device *ibdev, u32 port_num, const union ib_gid *mgid)
+u32 rca_group_ib_qkey(struct ib_device *ibdev, u32 port_num, union ib_gid *mgid)
 {
 	struct ib_sa_mcmember_rec rec;
 
-	return get_record(ibdev, port_num, mgid, &rec) ? 0 : be32_to_cpu(rec.qkey);
+	if (ib_sa_get_mcmember_rec(ibdev, port_num, mgid, &rec))
+		return 0;
+	return be32_to_cpu(rec.qkey);
 }
 
 /* ib_sa callback: a join has ended, or a joined group is lost. */
@@ -430,16 +423,16 @@ static int ib_group_joined(int status, struct ib_sa_multicast *mc)
 struct rca_group_ib *rca_group_ib_join(struct ib_device *ibdev, const struct rca_tp_join *req,
 				       void *owner)
 {
+	union ib_gid subnet = req->subnet, mgid;
 	struct ib_sa_mcmember_rec rec;
 	struct rca_group_ib *group;
-	union ib_gid mgid;
 	int ret;
 
 	/* No subnet: the MGID 0 would find a group that is being joined by a wildcard. */
-	if (!memchr_inv(req->subnet.raw, 0, sizeof(req->subnet.raw)))
+	if (!memchr_inv(subnet.raw, 0, sizeof(subnet.raw)))
 		return ERR_PTR(-EADDRNOTAVAIL);
-	ret = rca_group_ib_mgid(req->group, &req->subnet, req->ps == RDMA_PS_UDP, &mgid) ?:
-	      get_record(ibdev, req->port_num, &req->subnet, &rec);
+	ret = rca_group_ib_mgid(req->group, &subnet, req->ps == RDMA_PS_UDP, &mgid) ?:
+	      ib_sa_get_mcmember_rec(ibdev, req->port_num, &subnet, &rec);
 	if (ret)
 		return ERR_PTR(ret);
 	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);

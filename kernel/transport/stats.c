@@ -113,18 +113,6 @@ void rca_stats_step(struct rca_stats __percpu *stats, enum rca_state old, enum r
 		change_span(stats, rca_stats_span(old), input, since);
 }
 
-/* Counts a request of a peer for which no id was created. Any context. */
-void rca_stats_refused(struct rca_stats __percpu *stats)
-{
-	this_cpu_inc(stats->refused);
-}
-
-/* Counts a route of InfiniBand that needed no query. Any context. */
-void rca_stats_cached_path(struct rca_stats __percpu *stats)
-{
-	this_cpu_inc(stats->cached_paths);
-}
-
 /* Counts for a port what has happened to a trunk, or because of it. As rca_device_stats(). */
 void rca_stats_trunk(const struct rca_device *dev, u32 port, enum rca_trunk_stat stat)
 {

@@ -481,8 +481,6 @@ enum rca_span rca_stats_span(enum rca_state state);
 const char *rca_stats_span_name(enum rca_span span);
 void rca_stats_step(struct rca_stats __percpu *stats, enum rca_state old, enum rca_input input,
 		    enum rca_state now, ktime_t *since);
-void rca_stats_refused(struct rca_stats __percpu *stats);
-void rca_stats_cached_path(struct rca_stats __percpu *stats);
 const char *rca_stats_trunk_name(enum rca_trunk_stat stat);
 void rca_stats_sum(const struct rca_stats __percpu *stats, struct rca_stats *sum);
 
@@ -573,7 +571,7 @@ void rca_group_leave(void *membership);
 
 extern struct ib_sa_client rca_sa_client;
 
-u32 rca_group_ib_qkey(struct ib_device *ibdev, u32 port_num, const union ib_gid *mgid);
+u32 rca_group_ib_qkey(struct ib_device *ibdev, u32 port_num, union ib_gid *mgid);
 struct rca_group_ib *rca_group_ib_join(struct ib_device *ibdev, const struct rca_tp_join *req,
 				       void *owner);
 void rca_group_ib_leave(struct rca_group_ib *group);
