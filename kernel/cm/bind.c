@@ -303,13 +303,12 @@ void rca_local_keep_link(struct rca_id *id, struct rdma_dev_addr *addr)
 	id->link.ifindex = addr->bound_dev_if;
 	if (addr->dev_type == ARPHRD_INFINIBAND) {
 		keep_ib_link(&id->link, addr);
-		spin_unlock_irq(&id->lock);
-		return;
+	} else {
+		memcpy(id->link.dmac, addr->dst_dev_addr, ETH_ALEN);
+		memcpy(id->link.smac, addr->src_dev_addr, ETH_ALEN);
+		id->link.hoplimit = addr->hoplimit;
+		id->link.network = addr->network;
 	}
-	memcpy(id->link.dmac, addr->dst_dev_addr, ETH_ALEN);
-	memcpy(id->link.smac, addr->src_dev_addr, ETH_ALEN);
-	id->link.hoplimit = addr->hoplimit;
-	id->link.network = addr->network;
 	spin_unlock_irq(&id->lock);
 }
 
@@ -323,12 +322,6 @@ bool rca_local_needs_port(const struct rca_id *id)
 	return id->dev && id->dev->tp->over_tcp && !rca_id_bound(id);
 }
 
-/* Is it an address without a device: a wildcard or loopback address? */
-bool rca_local_is_wildcard(const union rca_addr *addr)
-{
-	return rca_addr_is_any(addr) || rca_addr_is_loopback(addr);
-}
-
 static void default_afonly(struct rca_id *id, sa_family_t family)
 {
 	if (id->afonly_set)
@@ -338,21 +331,6 @@ static void default_afonly(struct rca_id *id, sa_family_t family)
 	if (family == AF_INET6)
 		id->afonly = id->net->ipv6.sysctl.bindv6only;
 #endif
-}
-
-/* Returns 0 if ids support the family of the address, -EINVAL for none, else -EAFNOSUPPORT. */
-int rca_local_check_family(const union rca_addr *addr)
-{
-	switch (addr->sa.sa_family) {
-	case AF_INET:
-	case AF_INET6:
-	case AF_IB:
-		return 0;
-	case AF_UNSPEC:
-		return -EINVAL;
-	default:
-		return -EAFNOSUPPORT;
-	}
 }
 
 /*
@@ -376,26 +354,22 @@ static int complete_address(struct rca_id *id)
  * allocate a port in any case, as bind does; an active id otherwise needs one only on iWARP or if
  * @src has a port.
  *
- * Returns 0; -EINVAL wrong state, no family, or link-local without scope; -EAFNOSUPPORT;
- * -EADDRNOTAVAIL not a local address, or a conflict that involves a wildcard; -EADDRINUSE; -EACCES;
- * -ENODEV no RDMA device has the address; -EPROTONOSUPPORT the service ID of an AF_IB address is of
- * another port space.
+ * Returns 0; -EINVAL wrong state, or link-local without scope; -EADDRNOTAVAIL not a local
+ * address, or a conflict that involves a wildcard; -EADDRINUSE; -EACCES; -ENODEV no RDMA device has
+ * the address; -EPROTONOSUPPORT the service ID of an AF_IB address is of another port space.
  */
 int rca_local_set(struct rca_id *id, const union rca_addr *src, bool take_port)
 {
-	struct rdma_dev_addr addr = { .net = id->net };
+	struct rdma_dev_addr addr = { .net = id->net, .bound_dev_if = rca_addr_scope(src) };
 	int ret;
 
 	lockdep_assert_held(&id->op);
-	ret = rca_local_check_family(src) ?: rca_id_may(id, RCA_IN_BIND);
+	ret = rca_id_may(id, RCA_IN_BIND);
 	if (ret)
 		return ret;
-	if (rca_addr_is_linklocal(src)) {
-		if (!rca_addr_scope(src))
-			return -EINVAL;
-		addr.bound_dev_if = rca_addr_scope(src);
-	}
-	if (!rca_local_is_wildcard(src)) {
+	if (rca_addr_is_linklocal(src) && !addr.bound_dev_if)
+		return -EINVAL;
+	if (!rca_addr_is_wildcard(src)) {
 		if (src->sa.sa_family == AF_IB)
 			translate_ib(src, &addr);
 		else

@@ -211,6 +211,7 @@ void rca_path_query_exit(void);
 u32 rca_qkey(const struct rca_id *id);
 int rca_qkey_settle_locked(struct rca_id *id, u32 qkey);
 int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out);
+bool rca_qp_attr_fill_init(struct rca_id *id, struct rdma_cm_alt_qp_attr *out);
 bool rca_qp_attr_fill(struct rca_id *id, void *lower, struct rdma_cm_alt_qp_attr *out);
 
 /* Connection requests. */

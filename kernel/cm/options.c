@@ -104,7 +104,7 @@ static int set_ack_timeout(struct rca_id *id, const void *val, u32 len)
 	opts = rca_id_need_opts(id, GFP_KERNEL_ACCOUNT);
 	if (!opts)
 		return -ENOMEM;
-	WRITE_ONCE(opts->ack_timeout, timeout);	/* pairs with get_attr() */
+	WRITE_ONCE(opts->ack_timeout, timeout);	/* pairs with connected_attr() */
 	smp_store_release(&opts->ack_timeout_set, true);
 	return 0;
 }

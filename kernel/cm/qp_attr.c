@@ -2,8 +2,8 @@
 /*
  * Attributes for QP transitions: for one transition on request, or all known ones in an event.
  *
- * Locking: rca_qp_attr() takes rca_id.op, and rca_id.lock for the queue key; rca_qp_attr_fill()
- * reads members that do not change.
+ * Locking: rca_qp_attr() takes rca_id.op, and rca_id.lock for the queue key; the attributes
+ * for events are of members that do not change.
  */
 #include "cm/cm.h"
 
@@ -41,22 +41,14 @@ static int unconnected_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mas
 	return ret;
 }
 
-static int get_attr(struct rca_id *id, void *lower, enum ib_qp_state state,
-		    struct ib_qp_attr *attr, int *mask)
+/* Attributes of a connection for the transition to @state. */
+static int connected_attr(struct rca_id *id, void *lower, enum ib_qp_state state,
+			  struct ib_qp_attr *attr, int *mask)
 {
 	const struct rca_opts *opts = rca_id_opts(id);
 	int ret;
 
 	attr->qp_state = state;
-	if (id->qp_type == IB_QPT_UD) {
-		/* The same for all peers and transitions, as with stock. */
-		ret = port_attr(id, attr, mask);
-		attr->qkey = rca_qkey(id);
-		*mask |= IB_QP_QKEY;
-		return ret ?: attr->qkey ? 0 : -EINVAL;
-	}
-	if (!lower)
-		return unconnected_attr(id, attr, mask);
 	ret = id->tp->qp_attr(lower, attr, mask);
 	if (ret)
 		return ret;
@@ -92,6 +84,16 @@ u32 rca_qkey(const struct rca_id *id)
 		return 0;
 	rca_ipoib_group(id->net, id->link.ifindex, &mgid);
 	return rca_group_ib_qkey(id->dev->ibdev, id->port_num, &mgid);
+}
+
+/* Attributes of datagrams: the same for all peers and transitions, as with stock. */
+static int datagram_attr(struct rca_id *id, struct ib_qp_attr *attr, int *mask)
+{
+	int ret = port_attr(id, attr, mask);
+
+	attr->qkey = rca_qkey(id);
+	*mask |= IB_QP_QKEY;
+	return ret ?: attr->qkey ? 0 : -EINVAL;
 }
 
 /* Fix the queue key once it has been used. -EINVAL: it is 0, or differs from the settled one. */
@@ -141,7 +143,7 @@ static bool retransmits(struct rca_id *id)
  */
 int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
 {
-	struct ib_qp_attr attr = {};
+	struct ib_qp_attr attr = { .qp_state = qp_state };
 	enum rca_state state;
 	unsigned long flags;
 	int ret, mask = 0;
@@ -154,10 +156,14 @@ int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
 		ret = -ENXIO;
 	else if (!id->dev)
 		ret = -EINVAL;
-	else if (id->qp_type != IB_QPT_UD && !id->lower && state > RCA_ST_ROUTE_RESOLVED)
-		ret = -EINVAL;	/* the attributes have ended with the connection */
+	else if (id->qp_type == IB_QPT_UD)
+		ret = datagram_attr(id, &attr, &mask);
+	else if (id->lower)
+		ret = connected_attr(id, id->lower, qp_state, &attr, &mask);
+	else if (state <= RCA_ST_ROUTE_RESOLVED)
+		ret = unconnected_attr(id, &attr, &mask);
 	else
-		ret = get_attr(id, id->lower, qp_state, &attr, &mask);
+		ret = -EINVAL;	/* the attributes have ended with the connection */
 	if (ret == -EINVAL && qp_state == IB_QPS_INIT && retransmits(id))
 		ret = requested_attr(id, &attr, &mask);
 	if (!ret && id->qp_type == IB_QPT_UD) {
@@ -175,13 +181,18 @@ int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
 	return ret;
 }
 
-/* Without the copy of all attributes, which are zero but for those of unconnected_attr(). */
-static bool fill_unconnected(struct rca_id *id, struct rdma_cm_alt_qp_attr *out)
+/*
+ * Fill in the attributes for an event before there is a connection: only those of the transition to
+ * INIT. @out is zero before. Returns true if they are known. Does nothing for datagrams: a program
+ * must call rca_qp_attr(), which settles the queue key.
+ */
+bool rca_qp_attr_fill_init(struct rca_id *id, struct rdma_cm_alt_qp_attr *out)
 {
 	struct ib_qp_attr attr __uninitialized;
 	int mask;
 
-	if (unconnected_attr(id, &attr, &mask))
+	lockdep_assert_held(&id->op);
+	if (!id->dev || id->qp_type == IB_QPT_UD || unconnected_attr(id, &attr, &mask))
 		return false;
 	out->init_mask = mask;
 	out->attr.qp_access_flags = attr.qp_access_flags;
@@ -190,35 +201,26 @@ static bool fill_unconnected(struct rca_id *id, struct rdma_cm_alt_qp_attr *out)
 	return true;
 }
 
-/* The attributes of the three transitions do not contradict each other: one struct holds them. */
-static bool fill_connected(struct rca_id *id, void *lower, struct rdma_cm_alt_qp_attr *out)
+/*
+ * Fill in all known attributes of a connection for an event, with a mask for each transition; @out
+ * is zero before. Those of the three transitions do not contradict each other. Returns true if at
+ * least the transition to INIT is known.
+ *
+ * In a callback of @lower, which must not be destroyed meanwhile. Not under @id->lock.
+ */
+bool rca_qp_attr_fill(struct rca_id *id, void *lower, struct rdma_cm_alt_qp_attr *out)
 {
 	struct ib_qp_attr attr = {};
 	int mask = 0;
 
-	if (get_attr(id, lower, IB_QPS_INIT, &attr, &mask))
+	if (connected_attr(id, lower, IB_QPS_INIT, &attr, &mask))
 		return false;
 	out->init_mask = mask;
-	if (!get_attr(id, lower, IB_QPS_RTR, &attr, &mask))
+	if (!connected_attr(id, lower, IB_QPS_RTR, &attr, &mask))
 		out->rtr_mask = mask;
-	if (out->rtr_mask && !get_attr(id, lower, IB_QPS_RTS, &attr, &mask))
+	if (out->rtr_mask && !connected_attr(id, lower, IB_QPS_RTS, &attr, &mask))
 		out->rts_mask = mask;
 	attr.qp_state = 0;
 	ib_copy_qp_attr_to_user(id->dev->ibdev, &out->attr, &attr);
 	return true;
-}
-
-/*
- * Fill in all known attributes for an event, with a mask for each transition; @out is zero before.
- * Returns true if at least the transition to INIT is known. Does nothing for datagrams: a program
- * must call rca_qp_attr(), which settles the queue key.
- *
- * @id->dev and @id->port_num must not change: with @id->op held, or in a callback of @lower, which
- * must not be destroyed meanwhile. Not under @id->lock.
- */
-bool rca_qp_attr_fill(struct rca_id *id, void *lower, struct rdma_cm_alt_qp_attr *out)
-{
-	if (!id->dev || id->qp_type == IB_QPT_UD)
-		return false;
-	return lower ? fill_connected(id, lower, out) : fill_unconnected(id, out);
 }

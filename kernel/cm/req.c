@@ -229,7 +229,7 @@ static bool rca_req_ib_listens(const struct rca_id *id, const struct ib_device *
 	if (id->local.sa.sa_family != AF_IB || !rdma_protocol_ib(ibdev, req->port_num) ||
 	    !net_eq(id->net, read_pnet(&ibdev->coredev.rdma_net)))
 		return false;
-	if (rca_addr_is_any(&id->local) || rca_addr_is_loopback(&id->local))
+	if (rca_addr_is_wildcard(&id->local))
 		return true;
 	if (id->port_num && id->port_num != req->port_num)
 		return false;
@@ -292,7 +292,7 @@ static const struct ib_gid_attr *rca_req_ib_gid(const struct rca_id *listener,
 		rdma_hold_gid_attr(req->sgid_attr);
 		return req->sgid_attr;
 	}
-	if (!rca_addr_is_any(&listener->local) && !rca_addr_is_loopback(&listener->local))
+	if (!rca_addr_is_wildcard(&listener->local))
 		return find_gid(ibdev, req->port_num, &listener->local.ib.sib_addr);
 	return rdma_get_gid_attr(ibdev, req->port_num, 0);
 }
@@ -409,7 +409,7 @@ static bool match_ip(const struct rca_id *id, const struct rca_device *dev,
 	/* On IPoIB, AF_IB listeners get requests over GIDs. */
 	if (addr->sa.sa_family == AF_IB && dest->ndev->type == ARPHRD_INFINIBAND)
 		return false;
-	if (rca_addr_is_any(addr) || rca_addr_is_loopback(addr))
+	if (rca_addr_is_wildcard(addr))
 		return !id->opts->bind->afonly ||
 		       addr->sa.sa_family == dest->local.sa.sa_family;
 	return rca_addr_same_ip(addr, &dest->local);

@@ -172,10 +172,7 @@ static void set_route_start(const struct rca_id *id, union rca_addr *src,
 	memset(addr, 0, sizeof(*addr));
 	addr->net = id->net;
 	/* Not bound to a device: a retry may use another one. */
-	if (id->dev)
-		addr->bound_dev_if = id->link.ifindex;
-	else if (rca_addr_is_linklocal(&id->dst))
-		addr->bound_dev_if = rca_addr_scope(&id->dst);
+	addr->bound_dev_if = id->dev ? id->link.ifindex : rca_addr_scope(&id->dst);
 	/* An id that is bound to a loopback address gets an address that may be sent. */
 	if (rca_addr_is_loopback(src)) {
 		rca_addr_set_any(&any, src->sa.sa_family);
@@ -339,7 +336,7 @@ static struct rca_step finish_step(struct rca_id *id, enum rca_input input, int 
 	if (ev) {
 		rca_id_fill_route_locked(id, &ev->rec.route);
 		ev->rec.flags = RDMA_CM_ALT_EVENT_F_ROUTE;
-		if (!status && rca_qp_attr_fill(id, NULL, &ev->rec.qp))
+		if (!status && rca_qp_attr_fill_init(id, &ev->rec.qp))
 			ev->rec.flags |= RDMA_CM_ALT_EVENT_F_QP;
 	}
 	return rca_id_step_post(id, input, ev, status);
@@ -499,11 +496,6 @@ static int step_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 	int ret;
 
 	lockdep_assert_held(&id->op);
-	ret = rca_local_check_family(&pipe->dst);
-	if (ret)
-		return ret;
-	if (rca_addr_is_set(&pipe->src) && pipe->src.sa.sa_family != pipe->dst.sa.sa_family)
-		return -EINVAL;
 	if (rca_id_state(id) == RCA_ST_IDLE) {
 		ret = set_source(id, pipe);
 		if (ret)
@@ -514,7 +506,7 @@ static int step_addr(struct rca_id *id, const struct rca_pipeline *pipe)
 		return ret;
 	if (id->local.sa.sa_family != dst.sa.sa_family)
 		return -EINVAL;
-	if (rca_local_is_wildcard(&dst)) {
+	if (rca_addr_is_wildcard(&dst)) {
 		ret = dst.sa.sa_family == AF_IB ? rca_addr_ib_own(id, &dst) :
 						  rca_loopback_addr(id, &dst);
 		if (ret)
@@ -576,7 +568,8 @@ out:
 /**
  * rca_resolve() - execute the steps of a pipeline after the creation of the id
  * @id: the id
- * @pipe: the steps
+ * @pipe: the steps, with addresses of supported families: that of the peer is also that of the
+ *        local one, if there is one
  * @done: completed steps are added; the others end with an event
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.

@@ -142,6 +142,7 @@ static void set_roce(struct rca_id *id, struct sa_path_rec *path)
 static int fill_path(struct rca_id *id, struct sa_path_rec *path, struct net_device *ndev)
 {
 	const struct rca_opts *opts = rca_id_opts(id);
+	u8 tos = rca_id_tos(id);
 
 	set_roce(id, path);
 	rdma_ip2gid(&id->local.sa, &path->sgid);
@@ -153,8 +154,8 @@ static int fill_path(struct rca_id *id, struct sa_path_rec *path, struct net_dev
 	path->mtu = iboe_get_mtu(ndev->mtu);
 	path->rate_selector = IB_SA_EQ;
 	path->rate = IB_RATE_PORT_CURRENT;
-	path->sl = tos_to_sl(ndev, rca_id_tos(id));
-	path->traffic_class = rca_id_tos(id);
+	path->sl = tos_to_sl(ndev, tos);
+	path->traffic_class = tos;
 	path->packet_life_time_selector = IB_SA_EQ;
 	/* IBTA 12.7.34: timeout = 2 * lifetime + the delay of the CA, which is small. */
 	path->packet_life_time = opts->ack_timeout ?

@@ -265,18 +265,6 @@ static void pack_path(struct ib_path_rec_data *out, struct sa_path_rec *rec, u32
 	rca_wire_put_path(out->path_rec, rec);
 }
 
-/* Inline, as each answer to a RESOLVE has it: costs are bounded. */
-static __always_inline bool get_dgid(const struct rca_id *id, void *dgid)
-{
-	if (id->link.ib) {
-		memcpy(dgid, id->link.dgid, sizeof(id->link.dgid));
-		return true;
-	}
-	if (!rca_addr_is_set(&id->dst) || rca_addr_is_any(&id->dst))
-		return false;
-	return !rdma_ip2gid((struct sockaddr *)&id->dst.sa, dgid);
-}
-
 /**
  * rca_id_dgid() - get the GID of the peer of an id
  * @id: the id, on a device that is not over TCP
@@ -285,9 +273,15 @@ static __always_inline bool get_dgid(const struct rca_id *id, void *dgid)
  * Context: Process context. Expects @id->op to be held by the caller, or @id to be unpublished.
  * Return: whether there is one.
  */
-bool rca_id_dgid(const struct rca_id *id, union ib_gid *dgid)
+bool rca_id_dgid(const struct rca_id *id, void *dgid)
 {
-	return get_dgid(id, dgid);
+	if (id->link.ib) {
+		memcpy(dgid, id->link.dgid, sizeof(id->link.dgid));
+		return true;
+	}
+	if (!rca_addr_is_set(&id->dst) || rca_addr_is_any(&id->dst))
+		return false;
+	return !rdma_ip2gid((struct sockaddr *)&id->dst.sa, dgid);
 }
 
 /**
@@ -300,8 +294,8 @@ bool rca_id_dgid(const struct rca_id *id, union ib_gid *dgid)
 void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route)
 {
 	memset(route, 0, sizeof(*route));
-	rca_addr_to_user(&route->src, &id->local);
-	rca_addr_to_user(&route->dst, &id->dst);
+	memcpy(&route->src, &id->local, sizeof(route->src));
+	memcpy(&route->dst, &id->dst, sizeof(route->dst));
 	if (!id->dev)
 		return;
 	route->node_guid = (__force u64)id->dev->ibdev->node_guid;
@@ -316,7 +310,7 @@ void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route
 	}
 	/* RoCE has only the default partition (IBTA annex A16.4.3). */
 	route->pkey = cpu_to_be16(id->link.ib ? id->link.pkey : IB_DEFAULT_PKEY_FULL);
-	get_dgid(id, route->dgid);
+	rca_id_dgid(id, route->dgid);
 	if (!id->setup || !id->setup->has_path)
 		return;
 	pack_path(&route->path[0], &id->setup->path, IB_PATH_PRIMARY);

@@ -536,7 +536,7 @@ bool rca_id_bound(const struct rca_id *id);
 void rca_id_numbers(const struct rca_id *id, struct rca_tp_numbers *out);
 void rca_id_drop_lower(struct rca_id *id);
 void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route);
-bool rca_id_dgid(const struct rca_id *id, union ib_gid *dgid);
+bool rca_id_dgid(const struct rca_id *id, void *dgid);
 void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route);
 int rca_id_set_gid_type(struct rca_id *id, u8 type);
 int rca_id_set_port_defaults(struct rca_id *id, const void *val, u32 len);

@@ -53,16 +53,7 @@ int rca_addr_from_user(union rca_addr *addr, const struct rdma_cm_alt_sockaddr *
 	}
 }
 
-/* Convert an address for user space. All bytes of @user, in kernel memory, are written. */
-void rca_addr_to_user(struct rdma_cm_alt_sockaddr *user, const union rca_addr *addr)
-{
-	memcpy(user, addr, sizeof(*user));
-}
-
-/*
- * Is it the wildcard of its family? For binding and listening, the stock rdma_cm treats a loopback
- * address as a wildcard, too; see rca_addr_is_loopback().
- */
+/* Is it the wildcard of its family? */
 bool rca_addr_is_any(const union rca_addr *addr)
 {
 	switch (addr->sa.sa_family) {
@@ -90,6 +81,15 @@ bool rca_addr_is_loopback(const union rca_addr *addr)
 	default:
 		return false;
 	}
+}
+
+/*
+ * Is it an address without a device? For binding and listening, the stock rdma_cm treats a loopback
+ * address as a wildcard.
+ */
+bool rca_addr_is_wildcard(const union rca_addr *addr)
+{
+	return rca_addr_is_any(addr) || rca_addr_is_loopback(addr);
 }
 
 /*

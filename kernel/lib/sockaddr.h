@@ -28,9 +28,9 @@ union rca_addr {
 };
 
 int rca_addr_from_user(union rca_addr *addr, const struct rdma_cm_alt_sockaddr *user);
-void rca_addr_to_user(struct rdma_cm_alt_sockaddr *user, const union rca_addr *addr);
 bool rca_addr_is_any(const union rca_addr *addr);
 bool rca_addr_is_loopback(const union rca_addr *addr);
+bool rca_addr_is_wildcard(const union rca_addr *addr);
 bool rca_addr_is_linklocal(const union rca_addr *addr);
 bool rca_addr_is_multicast(const union rca_addr *addr);
 bool rca_addr_same_ip(const union rca_addr *a, const union rca_addr *b);

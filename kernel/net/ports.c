@@ -193,12 +193,6 @@ void rca_ports_exit(void)
 	unregister_pernet_subsys(&rca_ports_net_ops);
 }
 
-/* Wildcard and loopback addresses conflict with every address. */
-static bool rca_bind_wildcard(const struct rca_bind *bind)
-{
-	return rca_addr_is_any(&bind->addr) || rca_addr_is_loopback(&bind->addr);
-}
-
 /*
  * Check that @bind may use a port that its caller chose, or listen on it. The first
  * conflicting binding of the port determines the errno.
@@ -221,7 +215,8 @@ static int rca_ports_check_locked(struct rca_bucket *bucket, const struct rca_bi
 		if (bind->afonly && cur->afonly &&
 		    bind->addr.sa.sa_family != cur->addr.sa.sa_family)
 			continue;
-		if (rca_bind_wildcard(bind) || rca_bind_wildcard(cur))
+		/* Wildcard and loopback addresses conflict with every address. */
+		if (rca_addr_is_wildcard(&bind->addr) || rca_addr_is_wildcard(&cur->addr))
 			return -EADDRNOTAVAIL;
 		if (rca_addr_same_ip(&bind->addr, &cur->addr))
 			return -EADDRINUSE;
@@ -242,7 +237,7 @@ static bool rca_ports_free_locked(struct rca_bucket *bucket, const struct rca_bi
 	hlist_for_each_entry(cur, &bucket->binds, node) {
 		if (cur == bind || be16_to_cpu(rca_addr_port(&cur->addr)) != port)
 			continue;
-		if (rca_bind_wildcard(bind) || rca_bind_wildcard(cur) ||
+		if (rca_addr_is_wildcard(&bind->addr) || rca_addr_is_wildcard(&cur->addr) ||
 		    rca_addr_same_ip(&bind->addr, &cur->addr))
 			return false;
 	}
@@ -256,7 +251,8 @@ static bool rca_binds_alike(const struct rca_bind *a, const struct rca_bind *b)
 	    a->addr.sa.sa_family != b->addr.sa.sa_family ||
 	    rca_addr_port(&a->addr) != rca_addr_port(&b->addr))
 		return false;
-	return rca_bind_wildcard(a) ? rca_bind_wildcard(b) : rca_addr_same_ip(&a->addr, &b->addr);
+	return rca_addr_is_wildcard(&a->addr) ? rca_addr_is_wildcard(&b->addr) :
+						rca_addr_same_ip(&a->addr, &b->addr);
 }
 
 static void rca_ports_add_locked(struct rca_bucket *bucket, struct rca_bind *bind, u16 port)

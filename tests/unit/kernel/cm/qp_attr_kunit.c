@@ -128,7 +128,9 @@ static void id_without_a_device_has_no_attributes(struct kunit *test)
 					  FAKE_COOKIE);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(id));
-	KUNIT_EXPECT_FALSE(test, rca_qp_attr_fill(id, NULL, &attr));
+	mutex_lock(&id->op);
+	KUNIT_EXPECT_FALSE(test, rca_qp_attr_fill_init(id, &attr));
+	mutex_unlock(&id->op);
 	KUNIT_EXPECT_EQ(test, attr.init_mask, 0u);
 	rca_id_publish(id);
 }
@@ -148,7 +150,9 @@ static void attributes_before_a_connection_are_those_of_the_ioctl(struct kunit *
 	rca_id_publish(id);
 	ops.over_tcp = true;
 	KUNIT_EXPECT_EQ(test, rca_qp_attr(id, IB_QPS_INIT, &attr), 0);
-	KUNIT_EXPECT_TRUE(test, rca_qp_attr_fill(id, NULL, &event));
+	mutex_lock(&id->op);
+	KUNIT_EXPECT_TRUE(test, rca_qp_attr_fill_init(id, &event));
+	mutex_unlock(&id->op);
 	ops.over_tcp = false;
 	KUNIT_EXPECT_EQ(test, attr.port_num, 1);
 	KUNIT_EXPECT_EQ(test, event.init_mask, attr.qp_attr_mask);

@@ -178,37 +178,6 @@ static void addresses_that_cannot_be(struct kunit *test)
 	rig_expect_no_event(test);
 }
 
-static void families_that_cannot_be(struct kunit *test)
-{
-	static const struct {
-		u32 step;
-		sa_family_t src, dst;
-		int ret;
-	} cases[] = {
-		{ RDMA_CM_ALT_STEP_BIND, AF_UNSPEC, AF_UNSPEC, -EINVAL },
-		{ RDMA_CM_ALT_STEP_BIND, AF_UNIX, AF_UNSPEC, -EAFNOSUPPORT },
-		{ RDMA_CM_ALT_STEP_ADDR, AF_UNSPEC, AF_UNSPEC, -EINVAL },
-		{ RDMA_CM_ALT_STEP_ADDR, AF_UNSPEC, AF_UNIX, -EAFNOSUPPORT },
-		{ RDMA_CM_ALT_STEP_ADDR, AF_INET, AF_INET6, -EINVAL },
-		{ RDMA_CM_ALT_STEP_ADDR, AF_INET6, AF_INET, -EINVAL },
-		{ RDMA_CM_ALT_STEP_ADDR, AF_IB, AF_INET, -EINVAL },
-	};
-	struct rca_id *id = rig_new_id(test, DEVICE_CLIENT, RDMA_PS_TCP);
-	u32 done = 0;
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct rca_pipeline pipe = { .steps = cases[i].step, .timeout_ms = 1000 };
-
-		pipe.src.sa.sa_family = cases[i].src;
-		pipe.dst.sa.sa_family = cases[i].dst;
-		KUNIT_EXPECT_EQ(test, rca_resolve(id, &pipe, &done), cases[i].ret);
-	}
-	KUNIT_EXPECT_EQ(test, done, 0u);
-	rig_expect_state(test, id, RCA_ST_IDLE);
-	rig_expect_no_event(test);
-}
-
 /* As over IP: the ports of a namespace do not limit who connects. The rig has no InfiniBand. */
 static void af_ib_id_that_connects_owns_no_port(struct kunit *test)
 {
@@ -305,7 +274,6 @@ static struct kunit_case device_cases[] = {
 	KUNIT_CASE(datagrams),
 	KUNIT_CASE(backlog_is_a_bound),
 	KUNIT_CASE(addresses_that_cannot_be),
-	KUNIT_CASE(families_that_cannot_be),
 	KUNIT_CASE(af_ib_id_that_connects_owns_no_port),
 	KUNIT_CASE(gateway_that_is_silent),
 	KUNIT_CASE(settings_of_an_id_and_of_its_port),
