@@ -244,8 +244,8 @@ int rca_accept_as(struct rca_id *id, u64 cookie, const struct rca_tp_conn *conn,
 	 */
 	if (id->dev->tp->over_tcp)
 		ret = rca_id_reserve_event(id);
-	rca_source_set_cookie(&id->src, cookie);
 	spin_lock_irq(&id->lock);
+	rca_source_set_cookie_locked(&id->src, cookie);
 	step = rca_id_step_locked(id, RCA_IN_ACCEPT);
 	if (step.verdict == RCA_TAKE)
 		id->quiet = quiet;

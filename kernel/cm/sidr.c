@@ -180,8 +180,8 @@ err_unreserve:
 	return ret;
 }
 
-/* Make the transition of accept. If it fails, nothing has changed. */
-static int step_accept(struct rca_id *id, u32 qkey)
+/* Make the transition of accept, and set the cookie. If it fails, nothing has changed. */
+static int step_accept(struct rca_id *id, u64 cookie, u32 qkey)
 {
 	struct rca_step step;
 	unsigned long flags;
@@ -193,6 +193,8 @@ static int step_accept(struct rca_id *id, u32 qkey)
 		step = rca_id_step_locked(id, RCA_IN_ACCEPT);
 		ret = step.err;
 	}
+	if (!ret)
+		rca_source_set_cookie_locked(&id->src, cookie);
 	spin_unlock_irqrestore(&id->lock, flags);
 	return ret;
 }
@@ -217,11 +219,10 @@ int rca_sidr_accept(struct rca_id *id, u64 cookie, const struct rca_tp_conn *con
 	ret = rca_id_may(id, RCA_IN_ACCEPT) ?:
 	      id->dev->tp->check_qp(id->dev->ibdev, conn->qp_num) ?:
 	      rca_qp_owner_check_qkey(id->dev->ibdev, conn->qkey) ?:
-	      step_accept(id, rep.qkey);
+	      step_accept(id, cookie, rep.qkey);
 	if (ret)
 		goto out_unlock;
 	WRITE_ONCE(id->obj.qp_num, conn->qp_num);	/* for diagnostics */
-	rca_source_set_cookie(&id->src, cookie);
 	ret = id->dev->tp->sidr_reply(id->lower, IB_SIDR_SUCCESS, &rep);
 	if (ret)
 		rca_id_step(id, RCA_IN_ACCEPT_FAIL);

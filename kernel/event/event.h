@@ -153,7 +153,7 @@ bool rca_post_notice(struct rca_source *src, u32 type, int status);
 
 void rca_source_init(struct rca_source *src, struct rca_obj *owner, spinlock_t *lock, u64 cookie);
 int rca_source_attach(struct rca_source *src, struct rca_queue *queue);
-void rca_source_set_cookie(struct rca_source *src, u64 cookie);
+void rca_source_set_cookie_locked(struct rca_source *src, u64 cookie);
 void rca_source_reap(struct rca_source *src);
 bool rca_source_has_file(struct rca_source *src);
 u32 rca_source_detach(struct rca_source *src, struct list_head *requests);

@@ -97,15 +97,15 @@ void rca_source_reap(struct rca_source *src)
 }
 
 /**
- * rca_source_set_cookie() - change the cookie of records, also of waiting events
+ * rca_source_set_cookie_locked() - change the cookie of records, also of waiting events
  * @src: the source
  * @cookie: the new cookie
  *
- * Context: Process context. Takes the source's lock.
+ * Context: Any context. The caller holds the source's lock.
  */
-void rca_source_set_cookie(struct rca_source *src, u64 cookie)
+void rca_source_set_cookie_locked(struct rca_source *src, u64 cookie)
 {
-	spin_lock_irq(rca_source_lock(src));
+	lockdep_assert_held(rca_source_lock(src));
 	if (src->queue) {
 		spin_lock(&src->queue->lock);
 		src->cookie = cookie;
@@ -113,7 +113,6 @@ void rca_source_set_cookie(struct rca_source *src, u64 cookie)
 	} else {
 		src->cookie = cookie;
 	}
-	spin_unlock_irq(rca_source_lock(src));
 }
 
 static void thaw(struct rca_queue *queue, struct rca_queue *other)
@@ -361,8 +360,11 @@ int rca_source_move(struct rca_source *src, struct rca_queue *queue, const u64 *
 		rca_queue_unread(queue);
 		delivered = READ_ONCE(src->reported);
 	}
-	if (!ret && cookie)
-		rca_source_set_cookie(src, *cookie);
+	if (!ret && cookie) {
+		spin_lock_irq(rca_source_lock(src));
+		rca_source_set_cookie_locked(src, *cookie);
+		spin_unlock_irq(rca_source_lock(src));
+	}
 	if (!ret && reported)
 		*reported = delivered;
 	thaw(from, queue);

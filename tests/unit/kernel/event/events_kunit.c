@@ -137,7 +137,9 @@ static void set_cookie_counts_for_events_that_wait(struct kunit *test)
 
 	post(test, node, ADDR);
 	notice(node, DISCONNECTED, 0);
-	rca_source_set_cookie(&node->src, 77);
+	spin_lock_irq(&node->lock);
+	rca_source_set_cookie_locked(&node->src, 77);
+	spin_unlock_irq(&node->lock);
 
 	KUNIT_EXPECT_EQ(test, 77ULL, node->src.cookie);
 	expect(test, t->a, node, ADDR);
@@ -150,7 +152,9 @@ static void cookie_that_is_set_before_the_queue_counts(struct kunit *test)
 	struct event_node *node = new_node(test, NULL);
 	struct rdma_cm_alt_event *rec;
 
-	rca_source_set_cookie(&node->src, 77);
+	spin_lock_irq(&node->lock);
+	rca_source_set_cookie_locked(&node->src, 77);
+	spin_unlock_irq(&node->lock);
 	KUNIT_ASSERT_EQ(test, 0, rca_source_attach(&node->src, t->a));
 	post(test, node, ADDR);
 	rec = deliver(test, t->a);
