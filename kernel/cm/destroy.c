@@ -31,7 +31,8 @@
 /* Send a connected peer a DREQ. True: wait for the DREP before the lower id is destroyed. */
 static bool start_linger(struct rca_id *id, enum rca_state was)
 {
-	unsigned long end;
+	unsigned long linger, end;
+	bool waits;
 
 	lockdep_assert_held(&id->op);
 	/* TCP ends the connection without messages of ours. */
@@ -45,15 +46,16 @@ static bool start_linger(struct rca_id *id, enum rca_state was)
 	/* Without memory to wait, destroying the lower id sends a single DREQ. */
 	if (!rca_id_need_setup(id))
 		return false;
-	end = jiffies + rca_id_linger(id);
+	linger = rca_id_linger(id);
+	end = jiffies + linger;
+	if (was == RCA_ST_CONNECTED || time_before(end, id->setup->drep_deadline))
+		id->setup->drep_deadline = end;
 	/* If its turn has come, the work that was cancelled would have sent the DREQ. */
-	if (was == RCA_ST_DREQ_SENT) {
-		if (time_before(end, id->setup->drep_deadline))
-			id->setup->drep_deadline = end;
-		return !rca_id_dreq_is_due(id) || rca_id_send_dreq(id);
-	}
-	id->setup->drep_deadline = end;
-	return !rca_window_begin(id) || rca_id_send_dreq(id);
+	waits = was == RCA_ST_CONNECTED ? !rca_window_begin(id) : !rca_id_dreq_is_due(id);
+	if (!waits && !rca_id_send_dreq(id))
+		return false;
+	rca_id_queue_work_later(id, linger);	/* the DREP queues it at once */
+	return true;
 }
 
 static void rca_teardown_requests(struct list_head *requests);
@@ -82,10 +84,8 @@ static u32 teardown_id(struct rca_id *id)
 	rca_id_unbind(id);
 	if (was == RCA_ST_FAILED)
 		rca_route_ib_forget(id);
-	rca_id_drop_request(id);
+	rca_setup_drop_request(id->setup);
 	if (start_linger(id, was)) {
-		/* The DREP queues the work at once. */
-		rca_id_queue_work_later(id, rca_id_linger(id));
 		rca_id_leave_netns(id);
 	} else {
 		rca_id_drop_lower(id);

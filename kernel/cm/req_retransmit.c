@@ -330,7 +330,7 @@ static struct rca_retry *alloc_retry(struct rca_id *id, size_t len)
 }
 
 /*
- * Keep a connection request for retransmission, until rca_id_drop_request(). The private data of
+ * Keep a connection request for retransmission, until rca_setup_drop_request(). The private data of
  * @conn is the user's part, RCA_WIRE_USER_MAX bytes at most. Returns 0 or -ENOMEM.
  */
 int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn)
@@ -357,7 +357,7 @@ int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn)
 
 /*
  * Keep the private data of a request for datagrams, which ib_cm alone retransmits, until
- * rca_id_drop_request(); but only if its deadline or its place requires that. Returns 0 or -ENOMEM.
+ * rca_setup_drop_request(); but only if its deadline or its place requires that. Returns 0 or -ENOMEM.
  */
 int rca_retry_keep_datagram(struct rca_id *id, const struct rca_tp_conn *conn)
 {

@@ -550,7 +550,7 @@ bool rca_id_need_setup(struct rca_id *id);
 int rca_id_set_paths(struct rca_id *id, const struct sa_path_rec *path,
 		     const struct sa_path_rec *in, const struct sa_path_rec *out);
 void rca_id_set_path(struct rca_id *id, const struct sa_path_rec *path);
-void rca_id_drop_request(struct rca_id *id);
+void rca_setup_drop_request(struct rca_setup *setup);
 void rca_id_drop_setup(struct rca_id *id);
 void rca_id_free_connect(struct rca_pending_connect *pending);
 

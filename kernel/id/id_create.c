@@ -105,8 +105,11 @@ void rca_id_free_connect(struct rca_pending_connect *pending)
 	kfree(pending);
 }
 
-static void free_request(struct rca_setup *setup)
+/* Frees the paths and the request of a connection state, or NULL. Any context. */
+void rca_setup_drop_request(struct rca_setup *setup)
 {
+	if (!setup)
+		return;
 	free_paths(setup);
 	kfree(setup->retry);
 	setup->retry = NULL;
@@ -152,18 +155,6 @@ int rca_id_set_paths(struct rca_id *id, const struct sa_path_rec *path,
 }
 
 /**
- * rca_id_drop_request() - free the paths and the request of an id
- * @id: the id
- *
- * Context: Any context. Expects @id->op to be held by the caller, or @id to be unpublished.
- */
-void rca_id_drop_request(struct rca_id *id)
-{
-	if (id->setup)
-		free_request(id->setup);
-}
-
-/**
  * rca_id_drop_setup() - free the connection state when an id is connected
  * @id: the id; no resolution is pending
  *
@@ -181,7 +172,7 @@ void rca_id_drop_setup(struct rca_id *id)
 	spin_unlock_irq(&id->lock);
 	if (timer_delete(&setup->timer))
 		rca_id_put(id);		/* got in rca_id_queue_work_at() */
-	free_request(setup);
+	rca_setup_drop_request(setup);
 	kfree(setup->services);
 	kfree_rcu(setup, rcu);	/* the timer function may still be running */
 }
@@ -194,7 +185,7 @@ static void rca_id_free_setup(struct rca_id *id)
 	if (!setup)
 		return;
 	WARN_ON_ONCE(setup->resolve || setup->query || setup->service_query || setup->slot.gate);
-	free_request(setup);
+	rca_setup_drop_request(setup);
 	kfree(setup->services);
 	id->setup = NULL;
 	kfree_rcu(setup, rcu);	/* the timer function may still be returning */

@@ -253,8 +253,7 @@ void rca_id_drop_lower(struct rca_id *id)
 	/* Pairs with rca_id_numbers(): hidden before its memory waits for the grace period. */
 	smp_wmb();
 	tp->destroy(lower);
-	if (READ_ONCE(id->peer_qp.listed))
-		rca_peer_qp_release(id);
+	rca_peer_qp_release(id);
 	if (tp->owner) {
 		WRITE_ONCE(id->tp, id->dev->tp);	/* pairs with rca_id_numbers() */
 		module_put(tp->owner);	/* got in rca_trunks_create() or rca_req_handler_for() */
