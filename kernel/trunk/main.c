@@ -8,12 +8,10 @@
 
 #include <linux/build_bug.h>
 #include <linux/module.h>
-#include <linux/string.h>
 
 #include "transport/transport.h"
 
 static_assert(RCA_HELLO_LEN <= RCA_RTU_DATA_MAX);
-static_assert(sizeof_field(struct rca_trunk_peer, boot_id) == RCA_BOOT_ID_LEN);
 
 static void *create(const struct rca_peer_key *key, void *owner)
 {
@@ -41,41 +39,6 @@ static void device_removed(struct rca_device *dev)
 	rca_peers_forget_device(dev->serial);
 }
 
-static void set_hello(struct rca_trunk_peer *peer, const struct rca_hello *hello)
-{
-	peer->version = hello->version;
-	peer->common = rca_hello_common_version(hello);
-	peer->features = hello->features;
-	peer->ca_guid = hello->ca_guid;
-	memcpy(peer->boot_id, hello->boot_id, sizeof(peer->boot_id));
-}
-
-static bool peers_next(struct rhashtable_iter *iter, struct rca_trunk_peer *peer)
-{
-	struct rca_trunk_info trunk;
-	struct rca_peer_info info;
-
-	if (!rca_peers_next(iter, &info))
-		return false;
-	*peer = (struct rca_trunk_peer) {
-		.key = info.key,
-		.told = info.told,
-		.failures = info.failures,
-		.retry_ms = info.retry_ms,
-		.bad_frames = info.bad_frames,
-		.heard = info.heard,
-		.heard_s = info.heard_s,
-	};
-	if (info.heard)
-		set_hello(peer, &info.hello);
-	if (rca_trunk_describe(&info.key, &trunk)) {
-		peer->state = trunk.up ? "open" : trunk.linked ? "opening" : "idle";
-		peer->sent = trunk.sent;
-		peer->received = trunk.received;
-	}
-	return true;
-}
-
 static const struct rca_trunk_ops ops = {
 	.tp = &rca_tp_trunk,
 	.create = create,
@@ -85,7 +48,7 @@ static const struct rca_trunk_ops ops = {
 	.device_removed = device_removed,
 	.port_changed = rca_open_port_changed,
 	.peers_walk = rca_peers_walk,
-	.peers_next = peers_next,
+	.peers_next = rca_peers_next,
 };
 
 static int __init trunk_init(void)

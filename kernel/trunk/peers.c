@@ -34,6 +34,8 @@
 #include "lib/testing.h"
 #include "transport/transport.h"
 
+static_assert(sizeof_field(struct rca_trunk_peer, boot_id) == RCA_BOOT_ID_LEN);
+
 /* Unit tests change these. */
 RCA_VISIBLE_IF_KUNIT unsigned int rca_peers_max = 65536;
 RCA_VISIBLE_IF_KUNIT unsigned int rca_peers_interval_ms = 60000;
@@ -384,14 +386,14 @@ static u32 time_to_retry(const struct peer *peer)
 /**
  * rca_peers_next() - the next peer of a walk
  * @iter: from rca_peers_walk()
- * @info: filled in
+ * @info: set
  *
  * Peers that are added or removed meanwhile may be left out, or come twice.
  *
  * Context: Process context.
  * Return: false at the end.
  */
-bool rca_peers_next(struct rhashtable_iter *iter, struct rca_peer_info *info)
+bool rca_peers_next(struct rhashtable_iter *iter, struct rca_trunk_peer *info)
 {
 	struct peer *peer;
 
@@ -399,17 +401,25 @@ bool rca_peers_next(struct rhashtable_iter *iter, struct rca_peer_info *info)
 	peer = rca_lru_next(iter);
 	if (peer) {
 		spin_lock(&peers.lock);
-		info->key = peer->key;
-		info->told = peer->told;
-		info->heard = peer->heard;
-		info->failures = peer->failures;
-		info->retry_ms = time_to_retry(peer);
-		info->bad_frames = peer->bad_frames;
-		info->heard_s = div_u64(get_jiffies_64() - peer->heard_at, HZ);
-		info->hello = peer->hello;
+		*info = (struct rca_trunk_peer) {
+			.key = peer->key,
+			.told = peer->told,
+			.failures = peer->failures,
+			.retry_ms = time_to_retry(peer),
+			.bad_frames = peer->bad_frames,
+			.heard = peer->heard,
+			.heard_s = div_u64(get_jiffies_64() - peer->heard_at, HZ),
+			.version = peer->hello.version,
+			.common = rca_hello_common_version(&peer->hello),
+			.features = peer->hello.features,
+			.ca_guid = peer->hello.ca_guid,
+		};
+		memcpy(info->boot_id, peer->hello.boot_id, sizeof(info->boot_id));
 		spin_unlock(&peers.lock);
 	}
 	rhashtable_walk_stop(iter);
+	if (peer)
+		rca_trunk_describe(info);
 	return peer;
 }
 

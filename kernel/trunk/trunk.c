@@ -321,32 +321,29 @@ void rca_trunks_for_parameter(void (*fn)(struct rca_trunk *trunk))
 		rca_trunks_of_port(NULL, 0, fn);
 }
 
-static bool describe(const struct rca_peer_key *key, bool passive, struct rca_trunk_info *info)
+static bool describe(struct rca_trunk_peer *peer, bool passive)
 {
-	const struct rca_trunk_key trunk_key = { .peer = *key, .passive = passive };
+	const struct rca_trunk_key key = { .peer = peer->key, .passive = passive };
 	struct rca_trunk *trunk;
 
 	rcu_read_lock();
-	trunk = rhashtable_lookup(&trunks, &trunk_key, trunks_params);
+	trunk = rhashtable_lookup(&trunks, &key, trunks_params);
 	if (trunk) {
 		spin_lock(&trunk->lock);
-		info->up = trunk->up;
-		info->linked = trunk->link || trunk->next;
-		info->sent = trunk->session.sent;
-		info->received = trunk->session.received;
+		peer->state = trunk->up ? "open" : trunk->link || trunk->next ? "opening" : "idle";
+		peer->sent = trunk->session.sent;
+		peer->received = trunk->session.received;
 		spin_unlock(&trunk->lock);
 	}
 	rcu_read_unlock();
 	return trunk;
 }
 
-/*
- * Describe the trunk to a peer: its active end, if it leads from a port to itself. Returns false if
- * there is none.
- */
-bool rca_trunk_describe(const struct rca_peer_key *key, struct rca_trunk_info *info)
+/* Describe the trunk to a peer, if there is one: the active end of one from a port to itself. */
+void rca_trunk_describe(struct rca_trunk_peer *peer)
 {
-	return describe(key, false, info) || describe(key, true, info);
+	if (!describe(peer, false))
+		describe(peer, true);
 }
 
 /*

@@ -38,28 +38,6 @@ static inline bool rca_trunks_enabled(void)
 
 /* Peers that run this module, and their hellos. */
 
-/**
- * struct rca_peer_info - a peer, for tools
- * @key: the peer
- * @told: number of hellos that were sent to it
- * @failures: number of failures in a row to open a trunk to it
- * @retry_ms: time until the next attempt, in milliseconds
- * @bad_frames: number of frames on trunks to it that were not its own, or malformed
- * @heard: a hello was received from it; only then the members below are valid
- * @heard_s: seconds since the last one
- * @hello: the last one
- */
-struct rca_peer_info {
-	struct rca_peer_key key;
-	u32 told;
-	u32 failures;
-	u32 retry_ms;
-	u32 bad_frames;
-	bool heard;
-	u32 heard_s;
-	struct rca_hello hello;
-};
-
 const u8 *rca_peers_boot_id(void);
 void rca_peers_fill_hello(const struct rca_peer_key *key, const struct rca_device *dev,
 			  struct rca_hello *hello);
@@ -72,7 +50,7 @@ void rca_peers_failed(const struct rca_peer_key *key);
 u64 rca_peers_bad_frame(const struct rca_peer_key *key);
 void rca_peers_forget_device(u32 device);
 void rca_peers_walk(struct rhashtable_iter *iter);
-bool rca_peers_next(struct rhashtable_iter *iter, struct rca_peer_info *info);
+bool rca_peers_next(struct rhashtable_iter *iter, struct rca_trunk_peer *info);
 int rca_peers_init(void);
 void rca_peers_exit(void);
 
@@ -214,20 +192,6 @@ struct rca_trunk {
 	struct rcu_head rcu;
 };
 
-/**
- * struct rca_trunk_info - a trunk, for tools
- * @up: it is open
- * @linked: it has a link, open or not yet
- * @sent: number of frames sent
- * @received: number of frames received
- */
-struct rca_trunk_info {
-	bool up;
-	bool linked;
-	u32 sent;
-	u32 received;
-};
-
 /* trunk.c */
 int rca_trunk_table_init(work_func_t work, work_func_t timer);
 void rca_trunk_table_wait(void);
@@ -247,7 +211,7 @@ void rca_trunks_of_port(const struct rca_device *dev, u32 port,
 			void (*fn)(struct rca_trunk *trunk));
 void rca_trunk_look(struct rca_trunk *trunk);
 void rca_trunks_for_parameter(void (*fn)(struct rca_trunk *trunk));
-bool rca_trunk_describe(const struct rca_peer_key *key, struct rca_trunk_info *info);
+void rca_trunk_describe(struct rca_trunk_peer *peer);
 
 /* trunk.c: frames */
 

@@ -11,7 +11,7 @@
 #include "trunk/trunk.h"
 
 /* The hello of the peer. */
-static const struct rca_hello the_hello = { .version = 1, .oldest = 1, .token = 0x1234 };
+static const struct rca_hello the_hello = { .version = 1, .oldest = 1, .token = 0x1234, .features = 5 };
 
 static const union ib_gid peer_gid = { .raw = { 0xfe, 0x80, [15] = 2 } };
 
@@ -84,11 +84,11 @@ static void receive_rtu(struct rca_id *id, const u8 *data, u8 len)
 	id->sgid_attr = NULL;
 }
 
-static unsigned int heard(struct kunit *test, struct rca_peer_info *found)
+static unsigned int heard(struct kunit *test, struct rca_trunk_peer *found)
 {
 	struct fake *fake = test->priv;
 	struct rhashtable_iter iter;
-	struct rca_peer_info info;
+	struct rca_trunk_peer info;
 	unsigned int count = 0;
 
 	rca_peers_walk(&iter);
@@ -105,14 +105,14 @@ static unsigned int heard(struct kunit *test, struct rca_peer_info *found)
 static void hello_is_of_the_peer(struct kunit *test)
 {
 	struct rca_id *id = accepted(test, &local_gid);
-	struct rca_peer_info info;
+	struct rca_trunk_peer info;
 	u8 data[224] = {};
 
 	rca_hello_pack(data, &the_hello);
 	receive_rtu(id, data, sizeof(data));
 	fake_expect_state(test, id, RCA_ST_CONNECTED);
 	KUNIT_ASSERT_EQ(test, heard(test, &info), 1u);
-	KUNIT_EXPECT_EQ(test, info.hello.token, the_hello.token);
+	KUNIT_EXPECT_EQ(test, info.features, the_hello.features);
 	KUNIT_EXPECT_EQ(test, memcmp(&info.key.dgid, &peer_gid, sizeof(peer_gid)), 0);
 	KUNIT_EXPECT_EQ(test, memcmp(&info.key.sgid, &local_gid.gid, sizeof(peer_gid)), 0);
 	KUNIT_EXPECT_EQ(test, (int)info.key.pkey, 0x7fff);
@@ -122,7 +122,7 @@ static void hello_is_of_the_peer(struct kunit *test)
 static void peer_on_infiniband_is_of_a_partition(struct kunit *test)
 {
 	struct rca_id *id = accepted(test, &local_gid);
-	struct rca_peer_info info;
+	struct rca_trunk_peer info;
 	u8 data[224] = {};
 
 	id->link.ib = true;
@@ -137,7 +137,7 @@ static void peer_on_infiniband_is_of_a_partition(struct kunit *test)
 static void rtu_out_of_place_is_not_read(struct kunit *test)
 {
 	struct rca_id *id = accepted(test, &local_gid);
-	struct rca_peer_info info;
+	struct rca_trunk_peer info;
 	u8 data[224] = {};
 
 	receive_rtu(id, data, sizeof(data));
@@ -151,7 +151,7 @@ static void rtu_out_of_place_is_not_read(struct kunit *test)
 static void id_without_a_gid(struct kunit *test)
 {
 	struct rca_id *id = accepted(test, NULL);
-	struct rca_peer_info info;
+	struct rca_trunk_peer info;
 	u8 data[224] = {};
 
 	rca_hello_pack(data, &the_hello);

@@ -72,10 +72,10 @@ static void hear(u16 peer, u8 mark)
 }
 
 /* Returns the number of peers of a device, and the last one in @found. */
-static unsigned int list(u32 device, struct rca_peer_info *found)
+static unsigned int list(u32 device, struct rca_trunk_peer *found)
 {
 	struct rhashtable_iter iter;
-	struct rca_peer_info info;
+	struct rca_trunk_peer info;
 	unsigned int count = 0;
 
 	rca_peers_walk(&iter);
@@ -91,7 +91,7 @@ static unsigned int list(u32 device, struct rca_peer_info *found)
 
 static void first_connections_tell(struct kunit *test)
 {
-	struct rca_peer_info info;
+	struct rca_trunk_peer info;
 	int i;
 
 	for (i = 0; i < 3; i++)
@@ -162,19 +162,18 @@ static void limited_members_are_the_same_peer(struct kunit *test)
 
 static void last_hello_is_kept(struct kunit *test)
 {
-	struct rca_peer_info info;
+	struct rca_trunk_peer info;
 
 	hear(2, 5);
 	KUNIT_ASSERT_EQ(test, list(DEVICE, &info), 1u);
 	KUNIT_EXPECT_TRUE(test, info.heard);
 	KUNIT_EXPECT_EQ(test, info.told, 0u);
-	KUNIT_EXPECT_EQ(test, info.hello.token, 5ULL);
+	KUNIT_EXPECT_EQ(test, (int)info.boot_id[15], 5);
 	hear(2, 6);
 	tell_again(test, 2);
 	KUNIT_ASSERT_EQ(test, list(DEVICE, &info), 1u);
 	KUNIT_EXPECT_EQ(test, info.told, 1u);
-	KUNIT_EXPECT_EQ(test, info.hello.token, 6ULL);
-	KUNIT_EXPECT_EQ(test, (int)info.hello.boot_id[15], 6);
+	KUNIT_EXPECT_EQ(test, (int)info.boot_id[15], 6);
 }
 
 /* The private data of a stock peer is zero. */
@@ -182,7 +181,7 @@ static void other_private_data_is_none(struct kunit *test)
 {
 	static const u8 zeros[224];
 	const struct rca_peer_key key = key_to(2);
-	struct rca_peer_info info;
+	struct rca_trunk_peer info;
 
 	rca_peers_hear(&key, zeros, sizeof(zeros));
 	rca_peers_hear(&key, zeros, 0);
@@ -191,7 +190,7 @@ static void other_private_data_is_none(struct kunit *test)
 
 static void being_unloaded(struct kunit *test)
 {
-	struct rca_peer_info info;
+	struct rca_trunk_peer info;
 
 	rca_trunks = false;
 	KUNIT_EXPECT_EQ(test, (int)tell_again(test, 2), 0);
@@ -202,7 +201,7 @@ static void being_unloaded(struct kunit *test)
 static void peers_of_a_device_end_with_it(struct kunit *test)
 {
 	const struct rca_peer_key other = key_on(OTHER_DEVICE, 2);
-	struct rca_peer_info info;
+	struct rca_trunk_peer info;
 	struct rca_hello hello;
 	u16 peer;
 
@@ -217,7 +216,7 @@ static void peers_of_a_device_end_with_it(struct kunit *test)
 
 static void peers_in_use_stay(struct kunit *test)
 {
-	struct rca_peer_info info;
+	struct rca_trunk_peer info;
 	u16 peer;
 
 	rca_peers_max = 40;
@@ -238,7 +237,7 @@ static void peers_in_use_stay(struct kunit *test)
 /* A lower limit takes effect in steps, so that no caller waits for long. */
 static void some_peers_in_use_go_at_a_time(struct kunit *test)
 {
-	struct rca_peer_info info;
+	struct rca_trunk_peer info;
 	u16 peer;
 
 	for (peer = 1; peer <= 100; peer++) {
@@ -271,19 +270,19 @@ static void told_token_opens_a_trunk(struct kunit *test)
 {
 	const struct rca_peer_key key = key_to(2);
 	const struct rca_trunk_open open = open_from(test, &key);
-	struct rca_peer_info info;
+	struct rca_trunk_peer info;
 
 	KUNIT_EXPECT_TRUE(test, rca_peers_accept(&key, &open));
 	KUNIT_ASSERT_EQ(test, list(DEVICE, &info), 1u);
 	KUNIT_EXPECT_TRUE(test, info.heard);
-	KUNIT_EXPECT_EQ(test, (int)info.hello.boot_id[0], 9);
+	KUNIT_EXPECT_EQ(test, (int)info.boot_id[0], 9);
 }
 
 static void trunk_is_refused(struct kunit *test)
 {
 	const struct rca_peer_key key = key_to(2), other = key_to(3);
 	struct rca_trunk_open open = open_from(test, &key);
-	struct rca_peer_info info;
+	struct rca_trunk_peer info;
 
 	/* The token of another peer, and no token. */
 	KUNIT_EXPECT_FALSE(test, rca_peers_accept(&other, &open));
@@ -349,7 +348,7 @@ static void offered_trunk_may_be_opened(struct kunit *test)
 static void failed_trunk_is_tried_again_later(struct kunit *test)
 {
 	const struct rca_peer_key key = key_to(2), unknown = key_to(3);
-	struct rca_peer_info info;
+	struct rca_trunk_peer info;
 	struct rca_hello hello;
 
 	rca_peers_failed(&unknown);
