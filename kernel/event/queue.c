@@ -510,13 +510,13 @@ static struct rca_item *fill_locked(struct rca_queue *queue)
 /* Post events. */
 
 /*
- * After something was posted: put waiting events into the ring, unless the holder of the consume
- * mutex may be moving or dropping events. It has taken @queue->lock since, so the mutex is seen as
- * locked here. The caller has reaped the queue.
+ * After something was posted: put waiting events into the ring, if it is open, unless the holder of
+ * the consume mutex may be moving or dropping events. It has taken @queue->lock since, so the mutex
+ * is seen as locked here. The caller has reaped the queue.
  */
 static void posted_locked(struct rca_queue *queue)
 {
-	if (!mutex_is_locked(&queue->consume))
+	if (open_ring(queue) && !mutex_is_locked(&queue->consume))
 		fill_locked(queue);
 }
 

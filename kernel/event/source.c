@@ -17,7 +17,7 @@
 
 /**
  * rca_source_init() - initialize a source, without a queue
- * @src: the source
+ * @src: the source, filled with zeros
  * @owner: the id that contains @src, at most 32 KiB before it
  * @lock: the state lock of the id, likewise near
  * @cookie: cookie of its records
@@ -26,7 +26,6 @@
  */
 void rca_source_init(struct rca_source *src, struct rca_obj *owner, spinlock_t *lock, u64 cookie)
 {
-	memset(src, 0, sizeof(*src));
 	src->owner_at = (void *)src - (void *)owner;
 	src->lock_at = (void *)lock - (void *)src;
 	WARN_ON_ONCE(rca_source_owner(src) != owner || rca_source_lock(src) != lock);

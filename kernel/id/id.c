@@ -37,19 +37,6 @@ struct rca_id *rca_id_lookup(struct rca_ctx *ctx, u32 handle)
 	return IS_ERR(obj) ? ERR_CAST(obj) : rca_id_of(obj);
 }
 
-/* Takes another reference. Any context. */
-struct rca_id *rca_id_get(struct rca_id *id)
-{
-	rca_obj_get(&id->obj);
-	return id;
-}
-
-/* Puts a reference. Any context. */
-void rca_id_put(struct rca_id *id)
-{
-	rca_obj_put(&id->obj);
-}
-
 /* Option state of ids without one. */
 const struct rca_opts rca_no_opts;
 
@@ -134,18 +121,9 @@ struct rca_step rca_id_step(struct rca_id *id, enum rca_input input)
  */
 int rca_id_may(struct rca_id *id, enum rca_input input)
 {
-	struct rca_step step = rca_fsm_next(READ_ONCE(id->state), input);
+	struct rca_step step = rca_fsm_next(rca_id_state(id), input);
 
 	return step.verdict == RCA_TAKE ? 0 : step.err;
-}
-
-/*
- * Returns the current state; it may change at once unless rca_id.lock is held. Pairs with
- * WRITE_ONCE() in rca_id_step_locked().
- */
-enum rca_state rca_id_state(struct rca_id *id)
-{
-	return READ_ONCE(id->state);
 }
 
 /* Queue the work of an id. Any context. */

@@ -460,6 +460,28 @@ static inline struct rca_id *rca_id_of(struct rca_obj *obj)
 	return container_of(obj, struct rca_id, obj);
 }
 
+/* Takes another reference. Any context. */
+static inline struct rca_id *rca_id_get(struct rca_id *id)
+{
+	rca_obj_get(&id->obj);
+	return id;
+}
+
+/* Puts a reference. Any context. */
+static inline void rca_id_put(struct rca_id *id)
+{
+	rca_obj_put(&id->obj);
+}
+
+/*
+ * Returns the current state; it may change at once unless rca_id.lock is held. Pairs with
+ * WRITE_ONCE() in rca_id_step_locked().
+ */
+static inline enum rca_state rca_id_state(const struct rca_id *id)
+{
+	return READ_ONCE(id->state);
+}
+
 /* The workqueue for work of an id. */
 static inline struct workqueue_struct *rca_id_wq(const struct rca_id *id)
 {
@@ -493,14 +515,11 @@ void rca_id_leave_netns(struct rca_id *id);
 void rca_id_publish(struct rca_id *id);
 void rca_id_free_unpublished(struct rca_id *id);
 struct rca_id *rca_id_lookup(struct rca_ctx *ctx, u32 handle);
-struct rca_id *rca_id_get(struct rca_id *id);
-void rca_id_put(struct rca_id *id);
 
 /* State */
 struct rca_step rca_id_step(struct rca_id *id, enum rca_input input);
 struct rca_step rca_id_step_locked(struct rca_id *id, enum rca_input input);
 int rca_id_may(struct rca_id *id, enum rca_input input);
-enum rca_state rca_id_state(struct rca_id *id);
 
 /* Events */
 struct rca_event *rca_id_new_event(struct rca_id *id, gfp_t gfp);

@@ -386,7 +386,7 @@ static void bad_frames_bar_the_peer(struct kunit *test)
 	struct rca_trunk_open open = { .hello = { .version = RCA_TRUNK_VERSION,
 						  .oldest = RCA_TRUNK_OLDEST } };
 	u64 now = get_jiffies_64(), until;
-	struct rca_peer_info info;
+	struct rca_trunk_peer info;
 	struct rca_hello hello;
 
 	KUNIT_EXPECT_EQ(test, rca_peers_bad_frame(&unknown), 0ULL);
