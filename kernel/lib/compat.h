@@ -224,11 +224,9 @@ static inline int rca_send_mra(struct ib_cm_id *cm_id, bool repeated, u8 time)
  * them, what is named here lets the code compile that is not reached.
  */
 #ifdef RCA_HAVE_SERVICE_REC_GET
-static inline bool rca_service_query_known(void)
-{
-	return true;
-}
+#define RCA_KNOWS_SERVICES	true
 #else
+#define RCA_KNOWS_SERVICES	false
 struct sa_service_rec {
 	__be64 id;
 	__u8 gid[16];
@@ -249,11 +247,6 @@ ib_sa_service_rec_get(struct ib_sa_client *client, struct ib_device *device, u32
 		      void *context, struct ib_sa_query **query)
 {
 	return -EOPNOTSUPP;
-}
-
-static inline bool rca_service_query_known(void)
-{
-	return false;
 }
 #endif
 

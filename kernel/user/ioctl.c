@@ -194,7 +194,7 @@ static const struct row *find_row(unsigned int cmd)
 
 static bool is_built_in(const struct row *row)
 {
-	return !row->services || rca_service_query_known();
+	return !row->services || RCA_KNOWS_SERVICES;
 }
 
 /*

@@ -58,7 +58,7 @@ static int use_service_query(struct ib_device *dev, struct sa_service_rec *rec)
 	struct ib_sa_query *query;
 
 	rec->id = 0;
-	if (!rca_service_query_known())
+	if (!RCA_KNOWS_SERVICES)
 		return 0;
 	return ib_sa_service_rec_get(&sa, dev, 1, rec, 0, 0, GFP_KERNEL, service_query_done, NULL,
 				     &query);
