@@ -343,6 +343,7 @@ int rca_establish(struct rca_id *id)
 		id->tp->reject(id->lower, IB_CM_REJ_CONSUMER_DEFINED, NULL, 0);
 		goto out_unlock;
 	}
+	rca_window_release(id);
 	rca_id_drop_setup(id);
 out_unlock:
 	rca_id_report_op(id, "establish", ret);

@@ -156,7 +156,8 @@ int rca_id_set_paths(struct rca_id *id, const struct sa_path_rec *path,
 
 /**
  * rca_id_drop_setup() - free the connection state when an id is connected
- * @id: the id; no resolution is pending
+ * @id: the id; no resolution is pending, and it has no slot in the send window: one that accepts had
+ *      none, and one that has connected has released it
  *
  * Context: Process context. Sleeps. Takes and releases @id->lock.
  */
@@ -165,8 +166,8 @@ void rca_id_drop_setup(struct rca_id *id)
 	struct rca_setup *setup = id->setup;
 
 	lockdep_assert_held(&id->op);
-	WARN_ON_ONCE(setup->resolve || setup->query || setup->service_query || setup->connect);
-	rca_window_release(id);
+	WARN_ON_ONCE(setup->resolve || setup->query || setup->service_query || setup->connect ||
+		     setup->slot.gate);
 	spin_lock_irq(&id->lock);
 	WRITE_ONCE(id->setup, NULL);	/* pairs with rca_window_end() */
 	spin_unlock_irq(&id->lock);
