@@ -39,6 +39,7 @@ struct call {
 	struct entry *entries;
 	struct pollfd *kernel;
 	bool has_sockets;
+	bool has_others;
 };
 
 static short look_at(struct rcl_sock *sock, short events)
@@ -84,6 +85,8 @@ static int look_at_others(struct call *call)
 	int ready = 0, ret;
 	nfds_t i;
 
+	if (!call->has_others)
+		return 0;
 	for (i = 0; i < call->count; i++) {
 		call->kernel[i] = for_kernel(call, i);
 		if (call->entries[i].sock)
@@ -236,6 +239,9 @@ static int wait_for_any(struct call *call, int64_t deadline)
 		}
 		/* Another thread may have handled the event. */
 		ret = look_at_all(call);
+		/* What was reported may not concern the call. */
+		if (!ret && deadline <= rcl_now_ns())
+			break;
 	}
 	return ret;
 }
@@ -275,6 +281,8 @@ static void find_sockets(struct call *call)
 			.sock = sock, .closed = rcl_sock_is_inherited(call->fds[i].fd),
 		};
 		call->has_sockets = call->has_sockets || sock || call->entries[i].closed;
+		call->has_others = call->has_others || (!sock && call->fds[i].fd >= 0);
+		call->fds[i].revents = 0;
 	}
 }
 

@@ -39,6 +39,7 @@ void rcl_repoll_list(struct rcl_item *item)
 	if (!poll->signaled)
 		eventfd_write(poll->wakeup, 1);
 	poll->signaled = true;
+	poll->length++;
 	item->listed = true;
 	item->next = NULL;
 	*poll->end = item;
@@ -57,6 +58,7 @@ void rcl_repoll_unlist(struct rcl_item *item)
 	*at = item->next;
 	if (!*at)
 		poll->end = at;
+	poll->length--;
 	item->listed = false;
 }
 

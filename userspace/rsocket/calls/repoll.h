@@ -47,7 +47,9 @@ struct rcl_item {
  * @items: by descriptor
  * @count: length of @items
  * @generation: of the item that was added last
- * @first: first of the items that may be ready
+ * @waits: counts calls that wait
+ * @length: number of the items that may be ready
+ * @first: first of them
  * @end: where the next one is appended
  */
 struct rcl_repoll {
@@ -58,6 +60,8 @@ struct rcl_repoll {
 	struct rcl_item **items;
 	int count;
 	uint32_t generation;
+	atomic_uint waits;
+	unsigned int length;
 	struct rcl_item *first;
 	struct rcl_item **end;
 };

@@ -2,8 +2,9 @@
 /*
  * repoll_wait(): checks the rsockets in the list, and waits in the kernel for the others.
  *
- * An rsocket that is not ready is armed and removed from the list. A ready one stays in the list
- * for the next call, unless its events are reported once only (EPOLLET, EPOLLONESHOT).
+ * An rsocket that is not ready is armed and removed from the list. A ready one goes to the end of
+ * the list, unless its events are reported once only (EPOLLET, EPOLLONESHOT). The list and the
+ * kernel get half of the places each, and what the other one has left over.
  *
  * Locking: rcl_repoll.lock, which is not taken here while an rsocket is locked.
  */
@@ -125,24 +126,22 @@ static bool told(struct rcl_repoll *poll, const struct look *look)
 
 static unsigned int list_length(struct rcl_repoll *poll)
 {
-	struct rcl_item *item;
-	unsigned int length = 0;
+	unsigned int length;
 
 	pthread_mutex_lock(&poll->lock);
-	for (item = poll->first; item; item = item->next)
-		length++;
+	length = poll->length;
 	pthread_mutex_unlock(&poll->lock);
 	return length;
 }
 
-/* Reports the ready rsockets of the list; checks each of them once. */
-static int collect(struct rcl_repoll *poll, struct epoll_event *events, int most)
+/* Reports the ready ones of the next @length rsockets of the list; counts those that are left. */
+static int collect(struct rcl_repoll *poll, struct epoll_event *events, int most,
+		   unsigned int *length)
 {
-	unsigned int length = list_length(poll);
 	struct look look;
 	int count = 0;
 
-	for (; length && count < most && take(poll, &look); length--) {
+	for (; *length && count < most && take(poll, &look); --*length) {
 		uint32_t ready = events_of(poll, &look);
 
 		rcl_sock_put(look.sock);
@@ -252,23 +251,32 @@ static int ms_until(int64_t deadline)
 	return left > INT_MAX ? INT_MAX : (int)left;
 }
 
+/* The places for rsockets; the others are the kernel's, and a single one is so every other time. */
+static int places_of_sockets(struct rcl_repoll *poll, int most)
+{
+	return (most + (int)(atomic_fetch_add(&poll->waits, 1) & 1)) / 2;
+}
+
 static int wait_for_events(struct rcl_repoll *poll, struct epoll_event *events, int most,
 			   int64_t deadline)
 {
+	unsigned int length;
 	int count, ret, ms;
+	bool all;
 
 	for (;;) {
-		count = collect(poll, events, most);
-		if (count == most)
-			return count;
-		ms = count ? 0 : ms_until(deadline);
-		ret = ask_kernel(poll, events + count, most - count, ms);
+		length = list_length(poll);
+		count = collect(poll, events, places_of_sockets(poll, most), &length);
+		all = !length;
+		ms = all && !count ? ms_until(deadline) : 0;
+		ret = count < most ? ask_kernel(poll, events + count, most - count, ms) : 0;
 		if (ret < 0)
 			return count ? count : ret;
 		count += ret;
 		if (!count)
-			count = collect(poll, events, most);
-		if (count || !ms)
+			length = list_length(poll);
+		count += collect(poll, events + count, most - count, &length);
+		if (count || (all && !ms))
 			return count;
 	}
 }

@@ -269,7 +269,7 @@ void rcl_stream_drain(struct rcl_stream *s)
 	void *context;
 
 	/* poll() first: the descriptor is a blocking one, for ibv_get_cq_event(). */
-	while (!s->sleeper && poll(&fd, 1, 0) > 0) {
+	while (!s->sleeper && (s->recv_cq.armed || s->send_cq.armed) && poll(&fd, 1, 0) > 0) {
 		if (ibv_get_cq_event(s->comp, &told, &context))
 			return rcl_stream_broken(s, -ECONNRESET);
 		event_taken(s, told);

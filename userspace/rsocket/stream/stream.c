@@ -105,8 +105,6 @@ static int wait_fd(struct rcl_sock *sock)
 {
 	struct rcl_stream *s = rcl_stream_of(sock);
 
-	if (s->state == RCL_STREAM_LISTENING)
-		return s->events->eventfd;
 	return s->state >= RCL_STREAM_UP && s->comp ? s->comp->fd : -1;
 }
 
