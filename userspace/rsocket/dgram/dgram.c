@@ -166,6 +166,8 @@ static short look(struct rcl_sock *sock, short events)
 	rcl_dgram_progress(d);
 	if (!STAILQ_EMPTY(&d->queue) || d->shut_recv || sock->err)
 		now |= POLLIN | POLLRDNORM;
+	if (d->shut_recv)
+		now |= POLLRDHUP;
 	if (d->shut_send || all_can_send(d))
 		now |= POLLOUT | POLLWRNORM;
 	if (sock->err)

@@ -63,8 +63,13 @@ static short look_up(struct rcl_stream *s)
 		events |= POLLIN | POLLRDNORM;
 	if (!s->can_send || rcl_tx_may_send(s))
 		events |= POLLOUT | POLLWRNORM;
-	if (rcl_stream_is_over(s))
-		events |= s->sock.err ? POLLHUP | POLLERR : POLLHUP;
+	if (!s->can_recv)
+		events |= POLLRDHUP;
+	/* As with TCP, programs that end at POLLHUP first get what the peer has sent. */
+	if (rcl_stream_is_over(s) && (!s->rx.avail || s->sock.err || s->shut_send))
+		events |= POLLHUP;
+	if (rcl_stream_is_over(s) && s->sock.err)
+		events |= POLLERR;
 	return events;
 }
 
@@ -82,7 +87,7 @@ static short look(struct rcl_sock *sock, short events)
 		now = look_up(s);
 		break;
 	case RCL_STREAM_FAILED:
-		now = POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM | POLLERR | POLLHUP;
+		now = POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM | POLLRDHUP | POLLERR | POLLHUP;
 		break;
 	default:
 		/* Neither connected nor connecting, as with TCP. */

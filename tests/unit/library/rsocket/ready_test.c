@@ -132,6 +132,60 @@ SOCKET_TEST(other_descriptors_are_polled_too)
 	close_all(&s);
 }
 
+/* POLLRDHUP as soon as the peer sends no more, POLLHUP when nothing can be read or sent. */
+SOCKET_TEST(ends_are_told_as_by_tcp)
+{
+	const short all = POLLIN | POLLOUT | POLLRDHUP;
+	int epfd = repoll_create(0), both;
+	struct epoll_event event;
+	char byte;
+
+	for (both = 0; both < 2; both++) {
+		struct sockets s = connected();
+
+		event = (struct epoll_event){ .events = EPOLLRDHUP };
+		assert_int_equal(repoll_ctl(epfd, EPOLL_CTL_ADD, s.server, &event), 0);
+		assert_int_equal(rsend(s.client, "x", 1, 0), 1);
+		assert_int_equal(ready(s.server, all), POLLIN | POLLOUT);
+		assert_int_equal(repoll_wait(epfd, &event, 1, 0), 0);
+		assert_int_equal(rshutdown(s.client, both ? SHUT_RDWR : SHUT_WR), 0);
+		assert_int_equal(repoll_wait(epfd, &event, 1, -1), 1);
+		assert_int_equal(event.events, EPOLLRDHUP);
+		assert_int_equal(ready(s.server, all), all);
+		assert_int_equal(rrecv(s.server, &byte, 1, 0), 1);
+		assert_int_equal(ready(s.server, all), both ? all | POLLHUP : all);
+		assert_int_equal(rshutdown(s.server, SHUT_WR), 0);
+		assert_int_equal(ready(s.server, all), all | POLLHUP);
+		close_all(&s);
+	}
+	assert_int_equal(rclose(epfd), 0);
+}
+
+/* This end sends no more, and the peer has ended: over, even if data is left. */
+SOCKET_TEST(both_ends_shut_is_a_hangup_beside_data)
+{
+	struct sockets s = connected();
+
+	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
+	assert_int_equal(rshutdown(s.server, SHUT_WR), 0);
+	assert_int_equal(ready(s.server, POLLIN), POLLIN);
+	assert_int_equal(rclose(s.client), 0);
+	assert_int_equal(ready(s.server, POLLIN), POLLIN | POLLHUP);
+	assert_int_equal(rclose(s.server), 0);
+	assert_int_equal(rclose(s.listener), 0);
+}
+
+/* SHUT_RD of this end is told in the same way, without a message to the peer. */
+SOCKET_TEST(own_end_of_reading_is_told)
+{
+	struct sockets s = connected();
+
+	assert_int_equal(rshutdown(s.server, SHUT_RD), 0);
+	assert_int_equal(ready(s.server, POLLIN | POLLRDHUP), POLLIN | POLLRDHUP);
+	assert_int_equal(ready(s.client, POLLIN | POLLRDHUP), 0);
+	close_all(&s);
+}
+
 SOCKET_TEST(sets_of_select_are_those_of_poll)
 {
 	struct sockets s = connected();
