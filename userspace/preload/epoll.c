@@ -21,9 +21,6 @@
 /* Data of the kernel's instance in the repoll instance; watches count from 0. */
 #define KERNEL_WATCH UINT32_MAX
 
-/* Most events of one rcl_epoll_wait(). */
-#define BATCH 64
-
 /* An entry of an instance. Its index and generation are the data of its events in the repoll. */
 struct watch {
 	struct rcl_file *file;		/* NULL: free */
@@ -40,6 +37,7 @@ struct rcl_epoll {
 	int kernel;		/* our own descriptor of the kernel's instance */
 	int wake;		/* an eventfd that is always readable */
 	int repoll;
+	atomic_bool more;	/* the kernel's instance may have had more events than places */
 	struct rcl_epoll *next;
 };
 
@@ -341,6 +339,7 @@ static int kernel_events(struct rcl_file *instance, struct epoll_event *events, 
 	int n = rcl_libc()->epoll_wait(instance->epoll->kernel, events, max, 0);
 	int kept = rcl_epoll_drop_wake(instance, events, n);
 
+	atomic_store(&instance->epoll->more, n == max);
 	/* Lets other threads run that were not woken yet. */
 	if (n > 0 && !kept)
 		usleep(1000);
@@ -351,26 +350,27 @@ int rcl_epoll_wait(struct rcl_file *instance, struct epoll_event *events, int ma
 		   bool (*usable)(int fd, struct rcl_file *file))
 {
 	struct rcl_epoll *ep = instance->epoll;
-	struct epoll_event found[BATCH];
+	int places = atomic_load(&ep->more) ? (max + 1) / 2 : max;
 	bool from_kernel = false;
 	struct rcl_file *asked;
 	int i, n, fd = -1, kept = 0;
 
-	n = repoll.wait(ep->repoll, found, max < BATCH ? max : BATCH, timeout);
+	/* The event of the kernel's instance leaves a place for one of its own. */
+	n = repoll.wait(ep->repoll, events, places, timeout);
 	for (i = 0; i < n; i++) {
-		if (found[i].data.u64 == KERNEL_WATCH) {
+		if (events[i].data.u64 == KERNEL_WATCH) {
 			from_kernel = true;
 			continue;
 		}
-		asked = translate(ep, &found[i], &fd);
+		asked = translate(ep, &events[i], &fd);
 		if (asked && !usable(fd, asked))
-			found[i].events = 0;
+			events[i].events = 0;
 		if (asked)
 			rcl_file_put(asked);
-		if (found[i].events)
-			events[kept++] = found[i];
+		if (events[i].events)
+			events[kept++] = events[i];
 	}
-	if (from_kernel && kept < max)
+	if (from_kernel)
 		kept += kernel_events(instance, events + kept, max - kept);
 	return n < 0 ? n : kept;
 }

@@ -161,6 +161,43 @@ TEST(many_rsockets)
 		close_pair(pairs[i]);
 }
 
+/* As many events as the program takes, and those of the kernel among them. */
+TEST(crowds_of_both_kinds_share_the_places)
+{
+	enum { COUNT = 100 };
+	int epfd = preload_epoll_create1(0), pairs[COUNT][2], pipes[COUNT][2], i, j, n, left = COUNT;
+	struct epoll_event events[2 * COUNT];
+	bool seen[COUNT] = { false };
+
+	for (i = 0; i < COUNT; i++) {
+		connect_pair(pairs[i]);
+		assert_int_equal(add_to_epoll(epfd, pairs[i][0], EPOLLOUT, COUNT), 0);
+	}
+	assert_int_equal(preload_epoll_wait(epfd, events, 2 * COUNT, 1000), COUNT);
+	for (i = 0; i < COUNT; i++) {
+		assert_int_equal(pipe(pipes[i]), 0);
+		assert_int_equal(write(pipes[i][1], "x", 1), 1);
+		assert_int_equal(add_to_epoll(epfd, pipes[i][0], EPOLLIN, i), 0);
+	}
+	for (i = 0; i < 20; i++) {
+		n = preload_epoll_wait(epfd, events, COUNT / 2, 1000);
+		assert_in_range(n, COUNT / 4, COUNT / 2);
+		for (j = 0; j < n; j++) {
+			if (events[j].data.u64 == COUNT || seen[events[j].data.u64])
+				continue;
+			seen[events[j].data.u64] = true;
+			left--;
+		}
+	}
+	assert_int_equal(left, 0);
+	for (i = 0; i < COUNT; i++) {
+		close(pipes[i][0]);
+		close(pipes[i][1]);
+		close_pair(pairs[i]);
+	}
+	preload_close(epfd);
+}
+
 struct waiter {
 	pthread_t thread;
 	int epfd, count;
