@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "rsocket/dgram/inet.h"
+#include "rsocket/inet_addr.h"
 
 /* Longest datagram with its header that the peer can receive. */
 #define RCL_SLOT_LEN 2048

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "rsocket/dgram/inet.h"
+#include "rsocket/inet_addr.h"
 
 /* Creates a UDP socket, which librspreload does not replace by an rsocket. */
 int rcl_udp_create(int family);

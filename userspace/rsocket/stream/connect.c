@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/sockaddr.h"
+#include "rsocket/inet_addr.h"
 #include "rsocket/stream/alive.h"
 #include "rsocket/stream/endpoint.h"
 #include "rsocket/stream/events.h"
@@ -232,14 +233,46 @@ static int wait_for_connect(struct rcl_stream *s, int64_t deadline)
 	return ret < 0 ? ret : 0;
 }
 
-static int start_connect(struct rcl_stream *s, const struct sockaddr *addr, socklen_t len)
+int rcl_stream_address(struct sockaddr_storage *to, const struct sockaddr *from, socklen_t len)
 {
+	if (!rcl_addr_len(from) || len < rcl_addr_len(from))
+		return -EINVAL;
+	if (from->sa_family != AF_IB)
+		return rcl_inet_take((union rcl_inet *)(void *)to, from, len);
+	memcpy(to, from, rcl_addr_len(from));
+	return 0;
+}
+
+/* A socket that is bound to :: may connect over IPv4, but an id has the family of its address. */
+static int bind_to_family(struct rcl_stream *s, sa_family_t family)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	union rcl_inet own;
 	int ret;
 
-	if (!addr || !rcl_addr_len(addr) || len < rcl_addr_len(addr))
-		return -EINVAL;
-	memcpy(&s->dst, addr, rcl_addr_len(addr));
+	if (!s->id || family != AF_INET ||
+	    rcl_inet_take(&own, rdma_get_local_addr(s->id), sizeof(own)) ||
+	    own.sa.sa_family != AF_INET6 || !rcl_inet_is_any(&own))
+		return rcl_stream_id(s);
+	any.sin_port = rdma_get_src_port(s->id);
+	rdma_destroy_id(s->id);
+	s->id = NULL;
 	ret = rcl_stream_id(s);
+	if (!ret && s->tos)
+		ret = last_error(rdma_set_option(s->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS,
+						 &s->tos, sizeof(s->tos)));
+	return ret ? ret : last_error(rdma_bind_addr(s->id, (struct sockaddr *)&any));
+}
+
+static int start_connect(struct rcl_stream *s, const struct sockaddr *addr, socklen_t len)
+{
+	int ret = rcl_stream_address(&s->dst, addr, len);
+
+	if (ret)
+		return ret;
+	if (s->v6only && s->dst.ss_family == AF_INET)
+		return -ENETUNREACH;
+	ret = bind_to_family(s, s->dst.ss_family);
 	if (!ret)
 		ret = resolve_address(s);
 	if (ret)

@@ -8,6 +8,12 @@
 /* Creates the id of a stream that has none, with a channel of its own. */
 int rcl_stream_id(struct rcl_stream *s);
 
+/*
+ * Converts an address of a program to that of an id: IPv4-mapped ones to IPv4. Returns 0 or a
+ * negative errno.
+ */
+int rcl_stream_address(struct sockaddr_storage *to, const struct sockaddr *from, socklen_t len);
+
 int rcl_stream_connect(struct rcl_sock *sock, const struct sockaddr *addr, socklen_t len);
 
 /* Handles an event of a stream during or after its connect; the caller acknowledges the event. */

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/sockaddr.h"
 #include "rsocket/conf.h"
+#include "rsocket/inet_addr.h"
 #include "rsocket/stream/close.h"
 #include "rsocket/stream/connect.h"
 #include "rsocket/stream/data.h"
@@ -26,14 +27,16 @@
 static int bind_stream(struct rcl_sock *sock, const struct sockaddr *addr, socklen_t len)
 {
 	struct rcl_stream *s = rcl_stream_of(sock);
-	int ret;
+	struct sockaddr_storage to;
+	int ret = rcl_stream_address(&to, addr, len);
 
-	if (!addr || !rcl_addr_len(addr) || len < rcl_addr_len(addr))
-		return -EINVAL;
-	ret = rcl_stream_id(s);
+	if (!ret && s->v6only && to.ss_family == AF_INET)
+		ret = -EINVAL;
+	if (!ret)
+		ret = rcl_stream_id(s);
 	if (ret)
 		return ret;
-	if (rdma_bind_addr(s->id, (struct sockaddr *)addr))
+	if (rdma_bind_addr(s->id, (struct sockaddr *)&to))
 		return rcl_errno();
 	s->state = RCL_STREAM_BOUND;
 	return 0;
@@ -43,6 +46,7 @@ static int name_of(struct rcl_sock *sock, bool peer, struct sockaddr_storage *ad
 {
 	struct rcl_stream *s = rcl_stream_of(sock);
 	const struct sockaddr *from;
+	union rcl_inet ip;
 
 	addr->ss_family = (sa_family_t)sock->family;
 	if (!s->id)
@@ -51,6 +55,9 @@ static int name_of(struct rcl_sock *sock, bool peer, struct sockaddr_storage *ad
 	if (!rcl_addr_len(from))
 		return peer ? -ENOTCONN : 0;
 	memcpy(addr, from, rcl_addr_len(from));
+	if (sock->family == AF_INET6 && from->sa_family == AF_INET &&
+	    !rcl_inet_take(&ip, from, sizeof(ip.sin)))
+		rcl_inet_give((union rcl_inet *)(void *)addr, &ip, AF_INET6);
 	return 0;
 }
 

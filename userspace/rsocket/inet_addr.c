@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Addresses of datagrams.
+ * IP addresses.
  *
  * Locking: none.
  */
-#include "rsocket/dgram/inet.h"
+#include "rsocket/inet_addr.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

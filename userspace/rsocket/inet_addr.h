@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Addresses of datagrams. Inside of dgram/ an IPv4 address is always a sockaddr_in, also where IPv6
+ * IP addresses. Inside of rsockets an IPv4 address is always a sockaddr_in, also where IPv6
  * sockets use an IPv4-mapped address.
  */
 #ifndef RCL_RSOCKET_INET_H
