@@ -44,7 +44,7 @@ RCL_EXPORT struct rdma_event_channel *rdma_create_event_channel(void)
 
 	ret = rcl_init();
 	if (!ret)
-		ret = rcl_channel_create(&channel);
+		ret = rcl_channel_create(&channel, false);
 	if (ret)
 		rcl_fail(ret, __func__, "cannot make an event queue");
 	return channel;

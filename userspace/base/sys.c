@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fd.h"
 
 static int sys_open(const char *path, int flags)
 {
@@ -57,6 +58,7 @@ const struct rcl_sys_ops rcl_sys_real = {
 	.read = sys_read,
 	.mmap = sys_mmap,
 	.munmap = sys_munmap,
+	.raise = rcl_fd_raise,
 };
 
 const struct rcl_sys_ops *rcl_sys = &rcl_sys_real;

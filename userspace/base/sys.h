@@ -17,6 +17,7 @@
  * @read: read(2), not repeated after EINTR
  * @mmap: mmap(2) with MAP_SHARED; MAP_FAILED on failure
  * @munmap: munmap(2)
+ * @raise: rcl_fd_raise() of a queue that was just created
  */
 struct rcl_sys_ops {
 	int (*open)(const char *path, int flags);
@@ -25,6 +26,7 @@ struct rcl_sys_ops {
 	ssize_t (*read)(int fd, void *buf, size_t len);
 	void *(*mmap)(size_t len, int prot, int fd, off_t offset);
 	int (*munmap)(void *addr, size_t len);
+	int (*raise)(int fd);
 };
 
 /** rcl_sys_real - the table of the real system calls */

@@ -153,7 +153,7 @@ static bool is_queue(const struct rdma_cm_alt_queue_create *cmd)
 	return cmd->out_fd >= 0 && cmd->out_record_size == rcl_context_record_size();
 }
 
-int rcl_channel_create(struct rdma_event_channel **out)
+int rcl_channel_create(struct rdma_event_channel **out, bool internal)
 {
 	struct rdma_cm_alt_queue_create cmd = { .out_fd = -1 };
 	int ret;
@@ -173,6 +173,8 @@ int rcl_channel_create(struct rdma_event_channel **out)
 			rcl_sys->close(cmd.out_fd);
 		return -EIO;
 	}
+	if (internal)
+		cmd.out_fd = rcl_sys->raise(cmd.out_fd);
 	*out = rcl_channel_wrap(cmd.out_fd);
 	if (!*out) {
 		rcl_sys->close(cmd.out_fd);

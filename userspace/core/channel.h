@@ -8,6 +8,7 @@
 
 #include <rdma/rdma_cm_alt.h>
 #include <rdma/rdma_cma.h>
+#include <stdbool.h>
 
 struct rcl_ring;
 
@@ -34,10 +35,11 @@ struct rcl_reread {
 /**
  * rcl_channel_create - create a queue and a channel for it
  * @out: the channel, for rcl_channel_close()
+ * @internal: the program does not know its descriptor: see rcl_fd_raise()
  *
  * Return: 0 or a negative errno
  */
-int rcl_channel_create(struct rdma_event_channel **out);
+int rcl_channel_create(struct rdma_event_channel **out, bool internal);
 
 /**
  * rcl_channel_wrap - create a channel for an existing queue

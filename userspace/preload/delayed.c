@@ -21,6 +21,7 @@
 #include <time.h>
 
 #include "base/compiler.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "preload/config.h"
 #include "preload/deadline.h"
@@ -44,13 +45,20 @@ static void tune_one(int rs, int option, int value)
 		rsetsockopt(rs, SOL_RDMA, option, &value, sizeof(value));
 }
 
-void rcl_tune(int rs)
+int rcl_rsocket(int domain, int type, int protocol)
 {
 	const struct rcl_settings *set = rcl_config_settings();
+	int rs = rsocket(domain, type | RCL_INTERNAL, protocol);
 
+	/* librdmacm does not know the flag. */
+	if (rs < 0 && errno == ENOTSUP)
+		rs = rsocket(domain, type, protocol);
+	if (rs < 0)
+		return rs;
 	tune_one(rs, RDMA_SQSIZE, set->sq_size);
 	tune_one(rs, RDMA_RQSIZE, set->rq_size);
 	tune_one(rs, RDMA_INLINE, set->inline_size);
+	return rs;
 }
 
 /* Waits for the invitation of the server, and reads it. */
@@ -80,10 +88,9 @@ static int begin_active(int fd)
 	if (rcl_libc()->getpeername(fd, (struct sockaddr *)&peer, &length))
 		return -1;
 	/* Before the wait for an invitation: a host without RDMA must not wait. */
-	rs = rsocket(peer.ss_family, SOCK_STREAM, 0);
+	rs = rcl_rsocket(peer.ss_family, SOCK_STREAM, 0);
 	if (rs < 0)
 		return -1;
-	rcl_tune(rs);
 	if (was_invited(fd) && !rconnect(rs, (struct sockaddr *)&peer, length))
 		return rs;
 	rclose(rs);
@@ -120,10 +127,9 @@ static int listen_on(int fd)
 
 	if (!length)
 		return -1;
-	rs = rsocket(any.ss_family, SOCK_STREAM, 0);
+	rs = rcl_rsocket(any.ss_family, SOCK_STREAM, 0);
 	if (rs < 0)
 		return -1;
-	rcl_tune(rs);
 	rsetsockopt(rs, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (!rbind(rs, (struct sockaddr *)&any, length) && !rlisten(rs, 1))
 		return rs;

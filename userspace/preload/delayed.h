@@ -13,8 +13,11 @@
 /* Not 0 while this thread is in the rsocket library, whose calls go to libc. */
 extern __thread int rcl_in_library;
 
-/* Sets the queue sizes of a new rsocket to those of the environment, ignoring failures. */
-void rcl_tune(int rs);
+/*
+ * Creates an rsocket, whose number is above those of the program if the rsocket library is this
+ * project's, and which has the queue sizes of the environment. Returns -1 with errno on failure.
+ */
+int rcl_rsocket(int domain, int type, int protocol);
 
 /*
  * Replaces a delayed TCP connection by an rsocket, or keeps it on failure. Waits for the peer, also

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fd.h"
 #include "preload/libc.h"
 
 /* Data of the kernel's instance in the repoll instance; watches count from 0. */
@@ -106,15 +107,17 @@ static bool join_instances(struct rcl_epoll *ep, int epfd)
 		rcl_fail(-ENOSYS, "epoll_ctl", "this librdmacm.so.1 has no repoll_create()");
 		return false;
 	}
-	ep->kernel = rcl_libc()->fcntl(epfd, F_DUPFD_CLOEXEC, 0);
-	ep->wake = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+	ep->kernel = rcl_fd_raise(rcl_libc()->fcntl(epfd, F_DUPFD_CLOEXEC, 0));
+	ep->wake = rcl_fd_raise(eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (ep->kernel < 0 || ep->wake < 0)
 		return false;
 	/* ENOENT if it is an epoll instance. */
 	if (!rcl_libc()->epoll_ctl(ep->kernel, EPOLL_CTL_DEL, ep->wake, &kernel) ||
 	    errno != ENOENT)
 		return false;
-	ep->repoll = repoll.create(0);
+	ep->repoll = repoll.create(RCL_INTERNAL);
+	if (ep->repoll < 0)
+		ep->repoll = repoll.create(0);
 	return ep->repoll >= 0 && !repoll.ctl(ep->repoll, EPOLL_CTL_ADD, ep->kernel, &kernel);
 }
 

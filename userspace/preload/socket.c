@@ -80,13 +80,12 @@ static int new_rsocket(int domain, int type, int protocol)
 	int rs;
 
 	rcl_in_library++;
-	rs = rsocket(domain, type & ~TYPE_FLAGS, protocol);
+	rs = rcl_rsocket(domain, type & ~TYPE_FLAGS, protocol);
 	rcl_in_library--;
 	if (rs < 0) {
 		rcl_log("rsocket: %s; the socket is TCP's or UDP's", strerror(errno));
 		return -1;
 	}
-	rcl_tune(rs);
 	if (type & SOCK_NONBLOCK)
 		rfcntl(rs, F_SETFL, O_NONBLOCK);
 	return rs;

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fd.h"
 #include "rsocket/wait.h"
 
 #define NS_PER_MS 1000000LL
@@ -182,8 +183,8 @@ static int start(void)
 
 	if (service.started)
 		return 0;
-	service.epoll = epoll_create1(EPOLL_CLOEXEC);
-	service.wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	service.epoll = rcl_fd_raise(epoll_create1(EPOLL_CLOEXEC));
+	service.wakeup = rcl_fd_raise(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (service.epoll < 0 || service.wakeup < 0 ||
 	    epoll_ctl(service.epoll, EPOLL_CTL_ADD, service.wakeup, &event))
 		ret = rcl_errno();

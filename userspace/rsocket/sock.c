@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fd.h"
 #include "base/fdtable.h"
 #include "rsocket/conf.h"
 
@@ -58,6 +59,7 @@ void rcl_sock_fini(struct rcl_sock *sock)
 
 void rcl_sock_inherit(struct rcl_sock *sock, const struct rcl_sock *listener)
 {
+	sock->internal = listener->internal;
 	sock->so_flags = listener->so_flags;
 	sock->recv_ms = listener->recv_ms;
 	sock->send_ms = listener->send_ms;
@@ -124,6 +126,8 @@ int rcl_sock_install(struct rcl_sock *sock, bool cloexec)
 	pthread_once(&once, follow_forks);
 	if (fd < 0)
 		return rcl_errno();
+	if (sock->internal)
+		fd = rcl_fd_raise(fd);
 	slot = rcl_fdtable_make(&socks, fd);
 	if (!slot) {
 		close(fd);

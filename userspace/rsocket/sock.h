@@ -85,6 +85,7 @@ struct rcl_sock_ops {
  * @type: SOCK_STREAM, SOCK_DGRAM or RCL_REPOLL
  * @family: AF_INET, AF_INET6 or AF_IB
  * @fd: its descriptor, an epoll instance; -1: none
+ * @internal: the program does not know @fd; see RCL_INTERNAL
  * @other_fd: a second descriptor that rclose() in a child of fork() closes, too; -1: none
  * @refs: references of the descriptor and of calls in progress
  * @lock: protects the members below, and those of the type
@@ -109,6 +110,7 @@ struct rcl_sock {
 	int type;
 	int family;
 	int fd;
+	bool internal;
 	int other_fd;
 	atomic_uint refs;
 	pthread_mutex_t lock;

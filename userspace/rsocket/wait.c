@@ -24,6 +24,7 @@
 
 #include "base/cancel.h"
 #include "base/err.h"
+#include "base/fd.h"
 #include "rsocket/conf.h"
 
 #define NS_PER_S 1000000000LL
@@ -98,7 +99,7 @@ static int own_fd(void)
 	pthread_once(&once, make_key);
 	if (key_error)
 		return key_error;
-	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	fd = rcl_fd_raise(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (fd < 0)
 		return rcl_errno();
 	own = fd + 1;

@@ -48,6 +48,43 @@ TEST(last_close_closes)
 	fake.closed = fake.made;
 }
 
+static int count_low(void)
+{
+	int fd, count = 0;
+
+	for (fd = 0; fd < 512; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+/* Programs have tables, and select(2) a limit: each socket takes one number. */
+TEST(each_socket_takes_one_number)
+{
+	enum { COUNT = 20 };
+	struct epoll_event event = { .events = EPOLLIN };
+	int before = count_low(), epfd = preload_epoll_create1(0), pairs[COUNT][2], i;
+
+	for (i = 0; i < COUNT; i++) {
+		connect_pair(pairs[i]);
+		assert_int_equal(preload_epoll_ctl(epfd, EPOLL_CTL_ADD, pairs[i][0], &event), 0);
+	}
+	assert_int_equal(count_low(), before + 2 * COUNT + 1);
+	for (i = 0; i < COUNT; i++)
+		close_pair(pairs[i]);
+	preload_close(epfd);
+	assert_int_equal(count_low(), before);
+}
+
+TEST(librdmacm_has_no_internal_numbers)
+{
+	int pair[2];
+
+	fake.stock = 1;
+	connect_pair(pair);
+	assert_int_equal(fake.made, 3);
+	close_pair(pair);
+}
+
 TEST(dup2_replaces)
 {
 	int pair[2], other[2];

@@ -2,6 +2,7 @@
 /* The fake rsocket library: see fake_rsocket.h. */
 #include "fake_rsocket.h"
 
+#include "base/fd.h"
 #include "base/rdma_cma_new.h"
 
 #include <errno.h>
@@ -84,15 +85,26 @@ static int made(int fd, int domain)
 	return fd + FAKE_BASE;
 }
 
+static int raised(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, MOST / 2);
+
+	close(fd);
+	return high;
+}
+
 int rsocket(int domain, int type, int protocol)
 {
+	int fd;
+
 	(void)protocol;
 	atomic_fetch_add(&fake.calls, 1);
 	if (fake.fail_socket)
 		return fail_with(fake.fail_socket);
-	if (type & (SOCK_NONBLOCK | SOCK_CLOEXEC))
+	if (type & (SOCK_NONBLOCK | SOCK_CLOEXEC) || (fake.stock && type & RCL_INTERNAL))
 		return fail_with(ENOTSUP);
-	return made(socket(AF_UNIX, type | SOCK_CLOEXEC, 0), domain);
+	fd = socket(AF_UNIX, (type & ~RCL_INTERNAL) | SOCK_CLOEXEC, 0);
+	return made(type & RCL_INTERNAL ? raised(fd) : fd, domain);
 }
 
 int rbind(int socket, const struct sockaddr *addr, socklen_t addrlen)
@@ -144,6 +156,8 @@ int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen)
 
 	if (child < 0)
 		return -1;
+	if (fd >= MOST / 2)
+		child = raised(child);
 	/* As the original: flags are the listener's. */
 	fcntl(child, F_SETFL, fcntl(fd, F_GETFL));
 	made(child, state[fd].domain);
@@ -312,7 +326,9 @@ int rselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds,
 
 int repoll_create(int flags)
 {
-	return made(epoll_create1(flags), 0);
+	int fd = epoll_create1(flags & ~RCL_INTERNAL);
+
+	return made(flags & RCL_INTERNAL ? raised(fd) : fd, 0);
 }
 
 int repoll_ctl(int epfd, int op, int fd, struct epoll_event *event)

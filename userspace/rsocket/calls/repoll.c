@@ -21,6 +21,7 @@
 
 #include "base/compiler.h"
 #include "base/err.h"
+#include "base/fd.h"
 #include "base/rdma_cma_new.h"
 #include "rsocket/wait.h"
 
@@ -154,7 +155,7 @@ static int install(struct rcl_repoll *poll, int flags)
 
 	if (fd < 0)
 		return fd;
-	poll->wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	poll->wakeup = rcl_fd_raise(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (poll->wakeup < 0 || rcl_repoll_control(poll, EPOLL_CTL_ADD, poll->wakeup, &event))
 		ret = rcl_errno();
 	if (!ret)
@@ -168,13 +169,14 @@ RCL_EXPORT int repoll_create(int flags)
 	struct rcl_repoll *poll = NULL;
 	int ret = -EINVAL;
 
-	if (!(flags & ~EPOLL_CLOEXEC)) {
+	if (!(flags & ~(EPOLL_CLOEXEC | RCL_INTERNAL))) {
 		poll = calloc(1, sizeof(*poll));
 		ret = -ENOMEM;
 	}
 	if (!poll)
 		return rcl_fail(ret, __func__, "flags 0x%x", flags);
 	rcl_sock_init(&poll->sock, &repoll_ops, RCL_REPOLL, 0);
+	poll->sock.internal = flags & RCL_INTERNAL;
 	pthread_mutex_init(&poll->lock, NULL);
 	poll->end = &poll->first;
 	poll->wakeup = -1;

@@ -12,6 +12,7 @@
 
 #include "base/compiler.h"
 #include "base/err.h"
+#include "base/fd.h"
 #include "base/sockaddr.h"
 #include "rsocket/calls/call.h"
 #include "rsocket/dgram/dgram.h"
@@ -62,9 +63,11 @@ static int look_for_cm(void)
  */
 RCL_EXPORT int rsocket(int domain, int type, int protocol)
 {
+	bool internal = type & RCL_INTERNAL;
 	struct rcl_sock *sock;
 	int fd, ret;
 
+	type &= ~RCL_INTERNAL;
 	if (!is_supported(domain, type, protocol))
 		return rcl_fail(-ENOTSUP, __func__,
 				"domain %d, type %d, protocol %d; streams and datagrams of AF_INET, AF_INET6 and AF_IB are supported",
@@ -75,6 +78,7 @@ RCL_EXPORT int rsocket(int domain, int type, int protocol)
 	sock = (type == SOCK_DGRAM ? &rcl_dgram_ops : &rcl_stream_ops)->create(domain);
 	if (!sock)
 		return rcl_fail(rcl_errno(), __func__, "domain %d, type %d", domain, type);
+	sock->internal = internal;
 	fd = install(sock);
 	return fd < 0 ? rcl_fail(fd, __func__, "no descriptor") : fd;
 }

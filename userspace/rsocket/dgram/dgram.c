@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fd.h"
 #include "rsocket/dgram/dgram_data.h"
 #include "rsocket/dgram/dserve.h"
 #include "rsocket/dgram/local.h"
@@ -207,8 +208,8 @@ static struct rcl_sock *create(int family)
 		return NULL;
 	}
 	rcl_sock_init(&d->sock, &rcl_dgram_ops, SOCK_DGRAM, family);
-	d->udp = udp;
-	d->sock.other_fd = udp;
+	d->udp = rcl_fd_raise(udp);
+	d->sock.other_fd = d->udp;
 	d->udp_task = (struct rcl_task){ .fd = -1, .due = RCL_FOREVER };
 	d->cm_task = d->udp_task;
 	d->tos = -1;

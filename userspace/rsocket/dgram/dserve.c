@@ -8,9 +8,9 @@
 #include "rsocket/dgram/dserve.h"
 
 #include <errno.h>
-#include <fcntl.h>
 
 #include "base/err.h"
+#include "rsocket/channels.h"
 #include "rsocket/dgram/local.h"
 #include "rsocket/dgram/peer.h"
 #include "rsocket/dgram/queue.h"
@@ -196,15 +196,11 @@ static void fit(uint32_t *queue, uint32_t *buf)
 
 static int open_channel(struct rcl_dgram *d)
 {
-	int flags;
-
 	if (d->channel)
 		return 0;
-	d->channel = rdma_create_event_channel();
+	d->channel = rcl_event_channel();
 	if (!d->channel)
 		return rcl_errno();
-	flags = fcntl(d->channel->fd, F_GETFL);
-	fcntl(d->channel->fd, F_SETFL, flags | O_NONBLOCK);
 	d->cm_task = (struct rcl_task){
 		.run = run_cm, .fd = d->channel->fd, .due = RCL_FOREVER,
 	};

@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "id/cmid.h"
+#include "rsocket/channels.h"
 #include "rsocket/dgram/way.h"
 
 #define QKEY 0x01234567
@@ -81,7 +82,7 @@ static int create_queues(struct rcl_dgram *d, struct rcl_local *local)
 	struct ibv_context *verbs = local->id->verbs;
 	int flags;
 
-	local->comp = ibv_create_comp_channel(verbs);
+	local->comp = rcl_comp_channel(verbs);
 	if (!local->comp)
 		return rcl_errno();
 	flags = fcntl(local->comp->fd, F_GETFL);

@@ -19,6 +19,7 @@
 
 #include "base/err.h"
 #include "id/cmid.h"
+#include "rsocket/channels.h"
 
 /* Bytes of a message with iWARP. */
 #define MSG_LEN 4
@@ -73,7 +74,7 @@ static int create_queues(struct rcl_stream *s)
 {
 	struct ibv_context *verbs = s->id->verbs;
 
-	s->comp = ibv_create_comp_channel(verbs);
+	s->comp = rcl_comp_channel(verbs);
 	if (!s->comp)
 		return rcl_errno();
 	s->recv_cq.cq = ibv_create_cq(verbs, (int)s->rx.posted, s, s->comp, 0);

@@ -12,12 +12,12 @@
 #include "rsocket/stream/events.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "rsocket/channels.h"
 #include "rsocket/wait.h"
 
 static bool try_hold(struct rcl_events *events)
@@ -44,17 +44,14 @@ struct rcl_events *rcl_events_create(void (*handle)(struct rdma_cm_event *event)
 				     void (*settle)(struct rcl_stream *s))
 {
 	struct rcl_events *events = calloc(1, sizeof(*events));
-	int flags;
 
 	if (!events)
 		return NULL;
-	events->channel = rdma_create_event_channel();
+	events->channel = rcl_event_channel();
 	if (!events->channel) {
 		free(events);
 		return NULL;
 	}
-	flags = fcntl(events->channel->fd, F_GETFL);
-	fcntl(events->channel->fd, F_SETFL, flags | O_NONBLOCK);
 	events->handle = handle;
 	events->settle = settle;
 	events->task = (struct rcl_task){

@@ -16,6 +16,7 @@
 #include <sys/eventfd.h>
 
 #include "base/err.h"
+#include "base/fd.h"
 #include "rsocket/stream/connect.h"
 #include "rsocket/stream/endpoint.h"
 #include "rsocket/stream/events.h"
@@ -260,7 +261,7 @@ static int make_eventfd(struct rcl_stream *s)
 
 	if (s->events->eventfd >= 0)
 		return 0;
-	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	fd = rcl_fd_raise(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
 	if (fd < 0)
 		return rcl_errno();
 	s->events->eventfd = fd;

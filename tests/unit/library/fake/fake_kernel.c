@@ -23,6 +23,7 @@
 #include "fake/fake_ring.h"
 #include "fake/fake_verbs.h"
 #include "core/devices.h"
+#include "base/fd.h"
 #include "base/sys.h"
 
 #define MAX_FDS 8192
@@ -771,6 +772,21 @@ static int fake_close(int fd)
 	return close(fd) ? -errno : 0;
 }
 
+static int fake_raise(int fd)
+{
+	int high;
+
+	pthread_mutex_lock(&fake_lock);
+	high = rcl_fd_raise(fd);
+	assert(high < MAX_FDS);
+	if (high != fd) {
+		write_end[high] = write_end[fd];
+		write_end[fd] = 0;
+	}
+	pthread_mutex_unlock(&fake_lock);
+	return high;
+}
+
 static const struct rcl_sys_ops fake_ops = {
 	.open = fake_open,
 	.close = fake_close,
@@ -778,6 +794,7 @@ static const struct rcl_sys_ops fake_ops = {
 	.read = fake_read,
 	.mmap = fake_mmap,
 	.munmap = fake_munmap,
+	.raise = fake_raise,
 };
 
 static void put_addr(struct rdma_cm_alt_sockaddr *out, const char *ip, __u16 port)

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of the descriptors of rsockets: what the kernel tells of them, and close(2). */
+#include "base/fd.h"
+#include "rsocket/stream/events.h"
 #include "sockets.h"
+
+#define HIGH 512	/* the library has the numbers from here on, or later */
 
 static bool is_readable(int fd)
 {
@@ -57,11 +61,51 @@ SOCKET_TEST(listener_can_be_polled)
 	close_all(&s);
 }
 
+/* The descriptors of a stream that the program does not know are above those that it knows. */
+static void expect_high(int fd)
+{
+	struct rcl_stream *s = rcl_stream_of(rcl_sock_get(fd));
+
+	assert_in_range(s->events->channel->fd, HIGH, 8192);
+	if (s->comp)
+		assert_in_range(s->comp->fd, HIGH, 8192);
+	else
+		assert_in_range(s->events->eventfd, HIGH, 8192);
+	rcl_sock_put(&s->sock);
+}
+
+SOCKET_TEST(program_has_a_number_for_each_socket)
+{
+	struct sockets s = connected();
+
+	expect_high(s.listener);
+	expect_high(s.client);
+	expect_high(s.server);
+	assert_true(s.listener < HIGH && s.client < HIGH && s.server < HIGH);
+	close_all(&s);
+}
+
+SOCKET_TEST(sockets_of_librspreload_are_high)
+{
+	struct sockets s = { .listener = rsocket(AF_INET, SOCK_STREAM | RCL_INTERNAL, 0) };
+	int epfd = repoll_create(RCL_INTERNAL);
+
+	assert_int_equal(rbind(s.listener, addr4(HERE, PORT), sizeof(struct sockaddr_in)), 0);
+	assert_int_equal(rlisten(s.listener, 4), 0);
+	s.client = rsocket(AF_INET, SOCK_STREAM | RCL_INTERNAL, 0);
+	assert_int_equal(rconnect(s.client, addr4(HERE, PORT), sizeof(struct sockaddr_in)), 0);
+	s.server = raccept(s.listener, NULL, NULL);
+	assert_true(s.listener >= HIGH && s.client >= HIGH && s.server >= HIGH && epfd >= HIGH);
+	pass_byte(&s);
+	assert_int_equal(rclose(epfd), 0);
+	close_all(&s);
+}
+
 static int count_fds(void)
 {
 	int fd, count = 0;
 
-	for (fd = 0; fd < 1024; fd++)
+	for (fd = 0; fd < 4096; fd++)
 		count += fcntl(fd, F_GETFD) >= 0;
 	return count;
 }
