@@ -39,22 +39,36 @@
 
 __thread int rcl_in_library;
 
+/* rcl_rsocket() has made an rsocket, and makes no more. */
+static atomic_bool used, stopped;
+
 static void tune_one(int rs, int option, int value)
 {
 	if (value)
 		rsetsockopt(rs, SOL_RDMA, option, &value, sizeof(value));
 }
 
+bool rcl_rsocket_stop(void)
+{
+	return atomic_load(&used) && !atomic_exchange(&stopped, true);
+}
+
 int rcl_rsocket(int domain, int type, int protocol)
 {
 	const struct rcl_settings *set = rcl_config_settings();
-	int rs = rsocket(domain, type | RCL_INTERNAL, protocol);
+	int rs;
 
+	if (atomic_load(&stopped)) {
+		errno = EACCES;
+		return -1;
+	}
+	rs = rsocket(domain, type | RCL_INTERNAL, protocol);
 	/* librdmacm does not know the flag. */
 	if (rs < 0 && errno == ENOTSUP)
 		rs = rsocket(domain, type, protocol);
 	if (rs < 0)
 		return rs;
+	atomic_store(&used, true);
 	tune_one(rs, RDMA_SQSIZE, set->sq_size);
 	tune_one(rs, RDMA_RQSIZE, set->rq_size);
 	tune_one(rs, RDMA_INLINE, set->inline_size);

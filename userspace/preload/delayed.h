@@ -19,6 +19,9 @@ extern __thread int rcl_in_library;
  */
 int rcl_rsocket(int domain, int type, int protocol);
 
+/* Makes rcl_rsocket() fail from now on. Returns false if it does so already, or made no rsocket. */
+bool rcl_rsocket_stop(void);
+
 /*
  * Replaces a delayed TCP connection by an rsocket, or keeps it on failure. Waits for the peer, also
  * with O_NONBLOCK. @server_only: the caller waits for events; do nothing at the client, whose

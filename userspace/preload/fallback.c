@@ -172,3 +172,22 @@ int rcl_connect(int fd, struct rcl_file *file, const struct sockaddr *addr, sock
 	pthread_mutex_unlock(&file->lock);
 	return ret;
 }
+
+void rcl_listen_tcp(int fd, struct rcl_file *file)
+{
+	struct sockaddr_storage addr;
+	socklen_t len = sizeof(addr);
+
+	if (atomic_load(&file->kind) != RCL_FILE_RSOCKET || !atomic_load(&file->listening) ||
+	    file->domain == AF_IB)
+		return;
+	if (rgetsockname(file->rs, (struct sockaddr *)&addr, &len) ||
+	    rcl_libc()->bind(fd, (struct sockaddr *)&addr, len) ||
+	    rcl_libc()->listen(fd, atomic_load(&file->backlog))) {
+		rcl_log("listen: fd %d cannot go on over TCP: %s", fd, strerror(errno));
+		return;
+	}
+	rcl_log("listen: fd %d goes on over TCP", fd);
+	rcl_epoll_move(file, true);
+	rcl_file_forget(file);
+}

@@ -19,4 +19,7 @@ int rcl_connect(int fd, struct rcl_file *file, const struct sockaddr *addr, sock
  */
 bool rcl_connect_settle(int fd, struct rcl_file *file);
 
+/* Lets a listening rsocket listen over TCP instead; other files are left as they are. */
+void rcl_listen_tcp(int fd, struct rcl_file *file);
+
 #endif /* RCL_PRELOAD_FALLBACK_H */

@@ -155,8 +155,7 @@ int rcl_file_put(struct rcl_file *file)
 	return ret;
 }
 
-/* A child of vfork() shares the memory of its parent, but not the descriptors. */
-static bool is_owner(void)
+bool rcl_file_is_owner(void)
 {
 	return getpid() == owner;
 }
@@ -168,7 +167,7 @@ bool rcl_file_install(int fd, struct rcl_file *file)
 
 	if (!file && !rcl_file_known(fd))
 		return true;
-	if (!is_owner())
+	if (!rcl_file_is_owner())
 		return false;
 	pthread_mutex_lock(&table_lock);
 	slot = rcl_fdtable_make(&files, fd);
@@ -184,7 +183,7 @@ struct rcl_file *rcl_file_take(int fd)
 {
 	struct rcl_file *file;
 
-	if (!rcl_file_known(fd) || !is_owner())
+	if (!rcl_file_known(fd) || !rcl_file_is_owner())
 		return NULL;
 	pthread_mutex_lock(&table_lock);
 	file = atomic_exchange(&rcl_fdtable_find(&files, fd)->object, NULL);

@@ -56,6 +56,7 @@ struct rcl_epoll;
  * @kind: enum rcl_file_kind
  * @connect: enum rcl_connect
  * @listening: listen() has succeeded
+ * @backlog: its argument
  * @error: positive errno for SO_ERROR, or 0
  * @watches: number of epoll entries for the file
  * @rs: number of the rsocket or of the repoll instance; constant while @kind is
@@ -77,6 +78,7 @@ struct rcl_file {
 	atomic_int kind;
 	atomic_int connect;
 	atomic_bool listening;
+	atomic_int backlog;
 	atomic_int error;
 	atomic_uint watches;
 	int rs;
@@ -145,6 +147,9 @@ bool rcl_file_install(int fd, struct rcl_file *file);
  * parent.
  */
 struct rcl_file *rcl_file_take(int fd);
+
+/* False in a child of vfork(), which must not change the table of its parent, and without a table. */
+bool rcl_file_is_owner(void);
 
 /* Returns the lowest number from @first to @last that is in the table; -1 if there is none. */
 int rcl_file_next(unsigned int first, unsigned int last);

@@ -26,10 +26,12 @@ static const struct {
 	CALL(connect), CALL(dup), CALL(dup2), CALL(dup3), CALL(epoll_create), CALL(epoll_create1),
 	CALL(epoll_ctl), CALL(epoll_wait), CALL(epoll_pwait), CALL(epoll_pwait2), CALL(fclose),
 	CALL(fcntl), CALL_OR(fcntl64, "fcntl"), CALL(getpeername), CALL(getsockname),
-	CALL(getsockopt), CALL(ioctl), CALL(listen), CALL(poll), CALL(ppoll), CALL(pselect),
+	CALL(getsockopt), CALL(initgroups), CALL(ioctl), CALL(listen), CALL(poll), CALL(ppoll), CALL(pselect),
 	CALL(read), CALL(readv), CALL(recv), CALL(recvfrom), CALL(recvmmsg), CALL(recvmsg),
 	CALL(select), CALL(send), CALL(sendfile), CALL_OR(sendfile64, "sendfile"), CALL(sendmmsg),
-	CALL(sendmsg), CALL(sendto), CALL(setsockopt), CALL(shutdown), CALL(socket), CALL(splice),
+	CALL(sendmsg), CALL(sendto), CALL(setegid), CALL(seteuid), CALL(setgid), CALL(setgroups), CALL(setregid),
+	CALL(setresgid), CALL(setresuid), CALL(setreuid), CALL(setsockopt), CALL(setuid),
+	CALL(shutdown), CALL(socket), CALL(splice),
 	CALL(write), CALL(writev),
 };
 

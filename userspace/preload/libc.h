@@ -4,6 +4,7 @@
 #define RCL_PRELOAD_LIBC_H
 
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -93,6 +94,7 @@ struct rcl_libc {
 	typeof(getpeername) *getpeername;
 	typeof(getsockname) *getsockname;
 	typeof(getsockopt) *getsockopt;
+	typeof(initgroups) *initgroups;
 	typeof(ioctl) *ioctl;
 	typeof(listen) *listen;
 	typeof(poll) *poll;
@@ -111,7 +113,16 @@ struct rcl_libc {
 	typeof(sendmmsg) *sendmmsg;
 	typeof(sendmsg) *sendmsg;
 	typeof(sendto) *sendto;
+	typeof(setegid) *setegid;
+	typeof(seteuid) *seteuid;
+	typeof(setgid) *setgid;
+	typeof(setgroups) *setgroups;
+	typeof(setregid) *setregid;
+	typeof(setresgid) *setresgid;
+	typeof(setresuid) *setresuid;
+	typeof(setreuid) *setreuid;
 	typeof(setsockopt) *setsockopt;
+	typeof(setuid) *setuid;
 	typeof(shutdown) *shutdown;
 	typeof(socket) *socket;
 	typeof(splice) *splice;

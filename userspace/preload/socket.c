@@ -161,6 +161,7 @@ RCL_EXPORT int listen(int fd, int backlog)
 	rcl_in_library++;
 	ret = rlisten(file->rs, backlog);
 	rcl_in_library--;
+	atomic_store(&file->backlog, backlog);
 	if (!ret)
 		atomic_store(&file->listening, true);
 	return rcl_file_done(file, ret);
