@@ -56,6 +56,9 @@ ssize_t rcl_stream_send(struct rcl_sock *sock, const struct msghdr *msg, int fla
 
 	if (msg->msg_controllen)
 		return -ENOTSUP;
+	/* There is no urgent data, and in the stream the peer could not tell it from other data. */
+	if (flags & MSG_OOB)
+		return -EOPNOTSUPP;
 	len = rcl_iov_len(msg);
 	if (len > SSIZE_MAX)
 		return -EINVAL;
@@ -164,11 +167,13 @@ ssize_t rcl_stream_recv(struct rcl_sock *sock, struct msghdr *msg, int flags)
 {
 	struct rcl_stream *s = rcl_stream_of(sock);
 	int64_t deadline = rcl_call_deadline(sock, flags, sock->recv_ms);
-	size_t len = rcl_iov_len(msg), done = 0, got;
+	size_t len = rcl_iov_len(msg), least = flags & MSG_WAITALL ? len : s->rx.least;
+	size_t done = 0, got;
 	int ret;
 
-	if (msg->msg_controllen)
-		return -ENOTSUP;
+	/* As recv(2) of TCP without urgent data. */
+	if (flags & MSG_OOB)
+		return -EINVAL;
 	ret = not_receivable(s);
 	while (!ret && done < len) {
 		ret = wait_for_data(s, deadline);
@@ -177,12 +182,13 @@ ssize_t rcl_stream_recv(struct rcl_sock *sock, struct msghdr *msg, int flags)
 		got = fill(s, msg, done, flags & MSG_PEEK);
 		done += got;
 		rcl_stream_give(s);
-		if (!got || !(flags & MSG_WAITALL) || flags & MSG_PEEK)
+		if (!got || done >= least || flags & MSG_PEEK)
 			break;
 	}
 	if (ret && !done)
 		return ret;
 	msg->msg_flags = 0;
+	msg->msg_controllen = 0;
 	put_name(sock, msg);
 	return (ssize_t)done;
 }

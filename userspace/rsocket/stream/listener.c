@@ -173,6 +173,7 @@ static struct rcl_stream *child_of(struct rcl_stream *listener, struct rdma_cm_e
 	s->keepalive_s = listener->keepalive_s;
 	s->keepidle_s = listener->keepidle_s;
 	s->v6only = listener->v6only;
+	s->rx.least = listener->rx.least;
 	s->id = event->id;
 	s->id->context = s;
 	s->events = rcl_events_hold(listener->events);

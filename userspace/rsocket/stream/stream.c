@@ -61,12 +61,18 @@ static int name_of(struct rcl_sock *sock, bool peer, struct sockaddr_storage *ad
 	return 0;
 }
 
+/* Half of the ring is the most that the peer can always fill. */
+static bool is_readable(const struct rcl_stream *s)
+{
+	return s->rx.avail >= (s->rx.least < s->rx.size / 2 ? s->rx.least : s->rx.size / 2);
+}
+
 static short look_up(struct rcl_stream *s)
 {
 	short events = 0;
 
 	rcl_stream_progress(s);
-	if (s->rx.avail || !s->can_recv)
+	if (!s->can_recv || is_readable(s))
 		events |= POLLIN | POLLRDNORM;
 	if (!s->can_send || rcl_tx_may_send(s))
 		events |= POLLOUT | POLLWRNORM;
@@ -135,6 +141,7 @@ static struct rcl_sock *create(int family)
 	if (!s)
 		return NULL;
 	rcl_sock_init(&s->sock, &rcl_stream_ops, SOCK_STREAM, family);
+	s->rx.least = 1;
 	s->probe_end = RCL_FOREVER;
 	s->keepalive_s = rcl_rsocket_conf()->keepalive_s;
 	s->alive = (struct rcl_task){ .fd = -1, .due = RCL_FOREVER };

@@ -120,6 +120,7 @@ struct rcl_tx {
  * @size: its bytes
  * @offset: of the next byte for the program
  * @avail: bytes for the program
+ * @least: SO_RCVLOWAT
  * @freed: bytes that the program has read since a half was announced
  * @room: announced bytes that the peer has not filled yet
  * @give: offset of the half that is announced next
@@ -140,6 +141,7 @@ struct rcl_rx {
 	uint32_t size;
 	uint32_t offset;
 	uint32_t avail;
+	uint32_t least;
 	uint32_t freed;
 	uint32_t room;
 	uint32_t give;

@@ -9,6 +9,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <infiniband/sa.h>
+#include <limits.h>
 #include <linux/types.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -97,6 +98,10 @@ static int set_socket(struct rcl_stream *s, int name, int number)
 		return set_reuseaddr(s, number);
 	case SO_KEEPALIVE:
 		return set_keepalive(s, number);
+	case SO_RCVLOWAT:
+		s->rx.least = number < 0 ? INT_MAX : number ? (uint32_t)number : 1;
+		rcl_sock_changed(&s->sock);
+		return 0;
 	/* Options that sockopt.c has stored; nothing more to do. */
 	case SO_RCVBUF:
 	case SO_SNDBUF:
@@ -319,6 +324,8 @@ int rcl_stream_getopt(struct rcl_sock *sock, int level, int name, void *value, s
 	struct rcl_stream *s = rcl_stream_of(sock);
 
 	switch (level) {
+	case SOL_SOCKET:
+		return name == SO_RCVLOWAT ? rcl_value_put(value, len, (int)s->rx.least) : -ENOTSUP;
 	case IPPROTO_IP:
 		return name == IP_TOS ? rcl_value_put(value, len, s->tos) : -ENOTSUP;
 	case IPPROTO_IPV6:

@@ -132,6 +132,14 @@ SOCKET_TEST(other_descriptors_are_polled_too)
 	close_all(&s);
 }
 
+static void send_all_that_goes(int fd)
+{
+	static char data[4096];
+
+	while (rsend(fd, data, sizeof(data), MSG_DONTWAIT) > 0)
+		;
+}
+
 /* POLLRDHUP as soon as the peer sends no more, POLLHUP when nothing can be read or sent. */
 SOCKET_TEST(ends_are_told_as_by_tcp)
 {
@@ -171,6 +179,50 @@ SOCKET_TEST(both_ends_shut_is_a_hangup_beside_data)
 	assert_int_equal(ready(s.server, POLLIN), POLLIN);
 	assert_int_equal(rclose(s.client), 0);
 	assert_int_equal(ready(s.server, POLLIN), POLLIN | POLLHUP);
+	assert_int_equal(rclose(s.server), 0);
+	assert_int_equal(rclose(s.listener), 0);
+}
+
+/* SO_RCVLOWAT holds for waits and for calls that may wait; the end is always told. */
+SOCKET_TEST(least_number_of_bytes_is_waited_for)
+{
+	struct sockets s = connected();
+	struct later later = { s.client, "send" };
+	struct pollfd pfd = { .fd = s.server, .events = POLLIN };
+	pthread_t thread;
+	char buf[8];
+
+	assert_int_equal(get_int(s.server, SOL_SOCKET, SO_RCVLOWAT), 1);
+	set_int(s.server, SOL_SOCKET, SO_RCVLOWAT, 3);
+	assert_int_equal(get_int(s.server, SOL_SOCKET, SO_RCVLOWAT), 3);
+	assert_int_equal(rsend(s.client, "ab", 2, 0), 2);
+	assert_int_equal(ready(s.server, POLLIN), 0);
+	thread = start(&later);
+	assert_int_equal(rpoll(&pfd, 1, 10000), 1);
+	pthread_join(thread, NULL);
+	assert_int_equal(rrecv(s.server, buf, 1, 0), 1);
+	thread = start(&later);
+	assert_int_equal(rrecv(s.server, buf, sizeof(buf), 0), 3);
+	pthread_join(thread, NULL);
+	assert_int_equal(rsend(s.client, "ab", 2, 0), 2);
+	assert_int_equal(rrecv(s.server, buf, sizeof(buf), MSG_DONTWAIT), 2);
+	/* More than the buffer can hold. */
+	set_int(s.server, SOL_SOCKET, SO_RCVLOWAT, -1);
+	send_all_that_goes(s.client);
+	assert_int_equal(ready(s.server, POLLIN), POLLIN);
+	close_all(&s);
+}
+
+SOCKET_TEST(end_is_told_below_the_least_number_of_bytes)
+{
+	struct sockets s = connected();
+	char buf[8];
+
+	set_int(s.server, SOL_SOCKET, SO_RCVLOWAT, 3);
+	assert_int_equal(rsend(s.client, "ab", 2, 0), 2);
+	assert_int_equal(rclose(s.client), 0);
+	assert_int_equal(ready(s.server, POLLIN), POLLIN);
+	assert_int_equal(rrecv(s.server, buf, sizeof(buf), 0), 2);
 	assert_int_equal(rclose(s.server), 0);
 	assert_int_equal(rclose(s.listener), 0);
 }

@@ -198,6 +198,26 @@ SOCKET_TEST(end_of_sending_is_seen_after_the_data)
 	close_all(&s);
 }
 
+/* A stream has no control data and no urgent data: a program that has room for it reads on. */
+SOCKET_TEST(control_and_urgent_data)
+{
+	struct sockets s = connected();
+	char buf[8], control[CMSG_SPACE(64)];
+	struct iovec iov = { .iov_base = buf, .iov_len = sizeof(buf) };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+
+	assert_int_equal(rsend(s.client, "abc", 3, 0), 3);
+	assert_int_equal(rrecvmsg(s.server, &msg, 0), 3);
+	assert_int_equal(msg.msg_controllen, 0);
+	assert_fails(EOPNOTSUPP, rsend(s.client, "x", 1, MSG_OOB));
+	assert_fails(EINVAL, rrecv(s.server, buf, 1, MSG_OOB));
+	assert_int_equal(ready(s.server, POLLIN | POLLPRI), 0);
+	close_all(&s);
+}
+
 SOCKET_TEST(closed_peer_is_the_end)
 {
 	struct sockets s = connected();
