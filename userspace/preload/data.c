@@ -96,13 +96,28 @@ RCL_EXPORT ssize_t __recvfrom_chk(int fd, void *buf, size_t count, size_t size, 
 	return do_recvfrom(fd, buf, count, flags, from, length);
 }
 
+ssize_t rcl_sent(struct rcl_file *file, ssize_t ret, int flags)
+{
+	bool failed = ret < 0 && !file->datagram;
+
+	if (failed && errno == ECONNRESET && atomic_exchange(&file->reset, true))
+		errno = EPIPE;
+	failed = failed && errno == EPIPE && !(flags & MSG_NOSIGNAL);
+	rcl_file_done(file, ret);
+	if (!failed)
+		return ret;
+	raise(SIGPIPE);
+	errno = EPIPE;
+	return ret;
+}
+
 RCL_EXPORT ssize_t write(int fd, const void *buf, size_t count)
 {
 	struct rcl_file *file = rcl_ready(fd);
 
 	if (!file)
 		return rcl_libc()->write(fd, buf, count);
-	return rcl_file_done(file, rwrite(file->rs, buf, count));
+	return rcl_sent(file, rwrite(file->rs, buf, count), 0);
 }
 
 RCL_EXPORT ssize_t writev(int fd, const struct iovec *iov, int count)
@@ -111,7 +126,7 @@ RCL_EXPORT ssize_t writev(int fd, const struct iovec *iov, int count)
 
 	if (!file)
 		return rcl_libc()->writev(fd, iov, count);
-	return rcl_file_done(file, rwritev(file->rs, iov, count));
+	return rcl_sent(file, rwritev(file->rs, iov, count), 0);
 }
 
 RCL_EXPORT ssize_t send(int fd, const void *buf, size_t count, int flags)
@@ -120,7 +135,7 @@ RCL_EXPORT ssize_t send(int fd, const void *buf, size_t count, int flags)
 
 	if (!file)
 		return rcl_libc()->send(fd, buf, count, flags);
-	return rcl_file_done(file, rsend(file->rs, buf, count, flags));
+	return rcl_sent(file, rsend(file->rs, buf, count, flags), flags);
 }
 
 RCL_EXPORT ssize_t sendto(int fd, const void *buf, size_t count, int flags,
@@ -130,7 +145,8 @@ RCL_EXPORT ssize_t sendto(int fd, const void *buf, size_t count, int flags,
 
 	if (!file)
 		return rcl_libc()->sendto(fd, buf, count, flags, to, length);
-	return rcl_file_done(file, rsendto(file->rs, buf, count, flags, rcl_sockaddr(to), length));
+	return rcl_sent(file, rsendto(file->rs, buf, count, flags, rcl_sockaddr(to), length),
+			flags);
 }
 
 /*
@@ -205,7 +221,7 @@ RCL_EXPORT ssize_t sendfile(int out, int in, off_t *offset, size_t count)
 
 	if (!file)
 		return rcl_libc()->sendfile(out, in, offset, count);
-	return rcl_file_done(file, send_file_from(file, in, offset, count));
+	return rcl_sent(file, send_file_from(file, in, offset, count), 0);
 }
 
 RCL_EXPORT ssize_t sendfile64(int out, int in, off64_t *offset, size_t count)
@@ -214,7 +230,7 @@ RCL_EXPORT ssize_t sendfile64(int out, int in, off64_t *offset, size_t count)
 
 	if (!file)
 		return rcl_libc()->sendfile64(out, in, offset, count);
-	return rcl_file_done(file, send_file(file, in, offset, count));
+	return rcl_sent(file, send_file(file, in, offset, count), 0);
 }
 
 RCL_EXPORT ssize_t splice(int in, off64_t *in_offset, int out, off64_t *out_offset, size_t count,
@@ -243,7 +259,7 @@ RCL_EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 
 	if (!file)
 		return rcl_libc()->sendmsg(fd, msg, flags);
-	return rcl_file_done(file, rsendmsg(file->rs, msg, flags));
+	return rcl_sent(file, rsendmsg(file->rs, msg, flags), flags);
 }
 
 static bool is_over(const struct timespec *end)
@@ -312,5 +328,5 @@ RCL_EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned int count,
 
 	if (!file)
 		return rcl_libc()->sendmmsg(fd, messages, count, flags);
-	return rcl_file_done(file, send_many(file->rs, messages, count, flags));
+	return rcl_sent(file, send_many(file->rs, messages, count, flags), flags);
 }

@@ -36,6 +36,13 @@ void rcl_delayed_begin(int fd, struct rcl_file *file, bool server_only);
  */
 struct rcl_file *rcl_ready(int fd);
 
+/*
+ * Ends a call that has sent to an rsocket, and drops the reference of the file. As with TCP, the
+ * end of the peer is ECONNRESET once, and EPIPE afterwards, which raises SIGPIPE unless @flags has
+ * MSG_NOSIGNAL. Returns @ret, the result of the call.
+ */
+ssize_t rcl_sent(struct rcl_file *file, ssize_t ret, int flags);
+
 /* As rcl_ready(), without changing the state of the file. */
 struct rcl_file *rcl_rsocket_of(int fd);
 

@@ -91,6 +91,7 @@ struct rcl_file *rcl_file_new(enum rcl_file_kind kind, int rs,
 	atomic_store(&file->connect, RCL_CONNECT_NONE);
 	atomic_store(&file->listening, false);
 	atomic_store(&file->error, 0);
+	atomic_store(&file->reset, false);
 	atomic_store(&file->watches, 0);
 	atomic_store(&file->kind, kind);
 	atomic_store(&file->refs, 1);

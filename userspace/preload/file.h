@@ -58,6 +58,7 @@ struct rcl_epoll;
  * @listening: listen() has succeeded
  * @backlog: its argument
  * @error: positive errno for SO_ERROR, or 0
+ * @reset: a send has failed with ECONNRESET
  * @watches: number of epoll entries for the file
  * @rs: number of the rsocket or of the repoll instance; constant while @kind is
  * @domain: of the socket
@@ -80,6 +81,7 @@ struct rcl_file {
 	atomic_bool listening;
 	atomic_int backlog;
 	atomic_int error;
+	atomic_bool reset;
 	atomic_uint watches;
 	int rs;
 	int domain;

@@ -32,7 +32,7 @@ static const struct {
 	CALL(sendmsg), CALL(sendto), CALL(setegid), CALL(seteuid), CALL(setgid), CALL(setgroups), CALL(setregid),
 	CALL(setresgid), CALL(setresuid), CALL(setreuid), CALL(setsockopt), CALL(setuid),
 	CALL(shutdown), CALL(socket), CALL(splice),
-	CALL(write), CALL(writev),
+	CALL(vdprintf), CALL(__vdprintf_chk), CALL(write), CALL(writev),
 };
 
 _Static_assert(ARRAY_SIZE(calls) * sizeof(void *) == sizeof(struct rcl_libc),

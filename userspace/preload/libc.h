@@ -7,6 +7,7 @@
 #include <grp.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -54,6 +55,8 @@ ssize_t __read_chk(int fd, void *buf, size_t count, size_t size);
 ssize_t __recv_chk(int fd, void *buf, size_t count, size_t size, int flags);
 ssize_t __recvfrom_chk(int fd, void *buf, size_t count, size_t size, int flags,
 		       RCL_ADDR from, socklen_t *length);
+int __dprintf_chk(int fd, int flag, const char *format, ...);
+int __vdprintf_chk(int fd, int flag, const char *format, va_list args);
 int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t size);
 int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
 		const sigset_t *mask, size_t size);
@@ -126,6 +129,8 @@ struct rcl_libc {
 	typeof(shutdown) *shutdown;
 	typeof(socket) *socket;
 	typeof(splice) *splice;
+	typeof(vdprintf) *vdprintf;
+	typeof(__vdprintf_chk) *__vdprintf_chk;
 	typeof(write) *write;
 	typeof(writev) *writev;
 };

@@ -249,6 +249,8 @@ ssize_t rreadv(int socket, const struct iovec *iov, int iovcnt)
 
 ssize_t rwrite(int socket, const void *buf, size_t count)
 {
+	if (fake.fail_send)
+		return fail_with(fake.fail_send);
 	return send(REAL(socket), buf, count, MSG_NOSIGNAL);
 }
 

@@ -18,6 +18,7 @@ struct fake {
 	atomic_int polls, repoll_waits, connects;
 	int fail_socket, fail_connect;	/* positive errno */
 	atomic_int hold_connect;	/* rconnect() says EINPROGRESS, and is not done yet */
+	int fail_send;			/* positive errno, of rwrite() */
 	int stock;			/* rsocket() does not know RCL_INTERNAL */
 	int late_error;			/* how a held connect ends */
 	int sq_size, rq_size, inline_size;

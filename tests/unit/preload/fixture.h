@@ -28,6 +28,8 @@ RENAMED(close);
 RENAMED(closefrom);
 RENAMED(close_range);
 RENAMED(connect);
+RENAMED(dprintf);
+RENAMED(__dprintf_chk);
 RENAMED(dup);
 RENAMED(dup2);
 RENAMED(dup3);
