@@ -712,7 +712,7 @@ void rca_conn_not_linked(struct rca_trunk *trunk)
 			list_move_tail(&conn->waiting, &kept);
 	}
 	list_splice(&kept, &trunk->waiting);
-	while ((trunk->tries >= MOST_TRIES || rca_watch_is_barred(trunk)) &&
+	while ((trunk->tries >= MOST_TRIES || rca_trunk_is_barred(trunk)) &&
 	       (conn = xa_find(&trunk->conns, &number, ULONG_MAX, XA_PRESENT))) {
 		number++;
 		if (conn->state == RCA_CONN_REQ_SENT)

@@ -264,22 +264,14 @@ static unsigned long backoff(unsigned int tries)
 	return tries ? min(FIRST_BACKOFF << min(tries - 1, 16U), LAST_BACKOFF) : 0;
 }
 
-/* Must no link be opened now, because of bad frames? */
-bool rca_watch_is_barred(const struct rca_trunk *trunk)
-{
-	lockdep_assert_held(&trunk->lock);
-	return get_jiffies_64() < trunk->barred_until;
-}
-
 /* Time of the next attempt to open a link, in jiffies. */
 unsigned long rca_watch_next_try(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	if (rca_watch_is_barred(trunk))
+	if (rca_trunk_is_barred(trunk))
 		return trunk->barred_until;
 	return trunk->tried_at + backoff(trunk->tries);
 }
-
 
 static unsigned long earlier(unsigned long a, unsigned long b)
 {
@@ -325,7 +317,7 @@ static bool is_timed(const struct rca_trunk *trunk)
 	if (READ_ONCE(trunk->has_place) == RCA_PLACE_WAITS)
 		return rca_watch_is_on(trunk);
 	return rca_watch_is_on(trunk) ||
-	       ((trunk->tries || rca_watch_is_barred(trunk)) && !trunk->unusable &&
+	       ((trunk->tries || rca_trunk_is_barred(trunk)) && !trunk->unusable &&
 		rca_watch_needs_link(trunk));
 }
 

@@ -540,7 +540,7 @@ static void begin_link(struct rca_trunk *trunk)
 	spin_lock(&trunk->lock);
 	asked = trunk->next;
 	down = !asked && !rca_watch_port_is_up(trunk);
-	later = down || (!asked && (trunk->unusable || rca_watch_is_barred(trunk)));
+	later = down || (!asked && (trunk->unusable || rca_trunk_is_barred(trunk)));
 	later &= rca_watch_needs_link(trunk) || rca_watch_is_on(trunk);
 	due = asked || (!later && is_due(trunk));
 	if (later && down) {

@@ -162,13 +162,20 @@ struct rca_trunk *rca_trunk_find(const struct rca_trunk_key *key)
 	return trunk;
 }
 
+/* Must no link be opened now, because of bad frames? */
+bool rca_trunk_is_barred(const struct rca_trunk *trunk)
+{
+	lockdep_assert_held(&trunk->lock);
+	return get_jiffies_64() < trunk->barred_until;
+}
+
 /* Can a connection be requested? A connection does not wait for a link that failed. */
 static bool is_open(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
 	return trunk->up || (trunk->session.number && trunk->users && !trunk->link &&
 			     !trunk->tries && !trunk->unusable && !trunk->port_down &&
-			     !rca_watch_is_barred(trunk));
+			     !rca_trunk_is_barred(trunk));
 }
 
 /*

@@ -207,6 +207,7 @@ bool rca_trunk_queue(struct delayed_work *work, unsigned long delay);
 void rca_open_again(struct rca_trunk *trunk);
 void rca_trunk_unuse(struct rca_trunk *trunk);
 bool rca_trunk_drop(struct rca_trunk *trunk);
+bool rca_trunk_is_barred(const struct rca_trunk *trunk);
 void rca_trunks_of_port(const struct rca_device *dev, u32 port,
 			void (*fn)(struct rca_trunk *trunk));
 void rca_trunk_look(struct rca_trunk *trunk);
@@ -553,7 +554,6 @@ bool rca_watch_is_silent(const struct rca_trunk *trunk);
 bool rca_watch_port_is_up(const struct rca_trunk *trunk);
 void rca_watch_port(struct rca_trunk *trunk);
 void rca_watch_peer(struct rca_trunk *trunk);
-bool rca_watch_is_barred(const struct rca_trunk *trunk);
 unsigned long rca_watch_next_try(const struct rca_trunk *trunk);
 unsigned long rca_watch_delay(struct rca_trunk *trunk);
 enum rca_place rca_link_take_place(struct rca_trunk *trunk);
