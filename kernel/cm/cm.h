@@ -185,7 +185,6 @@ enum rca_path_doubt rca_path_cache_doubt(const struct rca_path_key *key, u32 epo
 void rca_path_cache_forget(const struct rca_path_key *key, u32 version);
 void rca_path_cache_walk(struct rhashtable_iter *iter);
 bool rca_path_cache_next(struct rhashtable_iter *iter, struct rca_path_info *info);
-u32 rca_path_cache_default_age_s(void);
 int rca_path_cache_init(void);
 void rca_path_cache_exit(void);
 

@@ -7,20 +7,20 @@
  * of service. An answer from the cache is faster than a query, so the answers of other users are
  * not used: the time would reveal where they connect to. An answer is dropped
  *
- * - when it is older than the namespace of the id permits (net.rdma_cm_alt.path_cache_s, else the
- *   module parameter of this name; 0: the SA is always asked);
+ * - when it is older than the namespace of the id permits (net.rdma_cm_alt.path_cache_s; 0: the SA
+ *   is always asked);
  * - when an event says that the fabric of the device has changed: LID, SM, partitions, GIDs, the
  *   state of a port, or a request of the SM to register again. Each event begins a new epoch of the
  *   device (&rca_device.path_epoch), and an answer counts only in the epoch of its question. On
  *   InfiniBand ib_core reports no changes of GIDs, but the source GID is part of the question;
  * - when a peer does not answer over it, or rejects: see rca_path_cache_doubt() and
  *   rca_path_cache_forget();
- * - when there are more than path_cache_max: those that were not used lately go first.
+ * - when there are more than MAX_PATHS: those that were not used lately go first.
  *
  * Refusals and timeouts are not kept: the next id sends a query.
  *
  * The memory is not charged to a cgroup, because the ids of a user share the answers, and those of
- * all users the space; path_cache_max bounds it.
+ * all users the space; MAX_PATHS bounds it.
  *
  * Locking: rca_paths.lock to add and to remove; answers are found under RCU and are immutable, but
  * for marks that are single words. Process context.
@@ -29,7 +29,6 @@
 
 #include <linux/build_bug.h>
 #include <linux/jiffies.h>
-#include <linux/module.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
 #include <linux/stddef.h>
@@ -38,14 +37,8 @@
 #include "lib/lru.h"
 #include "lib/testing.h"
 
-static unsigned int path_cache_s = 60;
-module_param(path_cache_s, uint, 0644);
-MODULE_PARM_DESC(path_cache_s, "seconds for which paths of the subnet administrator are used again; 0: always ask");
-
-/* Unit tests change it. */
-RCA_VISIBLE_IF_KUNIT unsigned int rca_path_cache_max = 16384;
-module_param_named(path_cache_max, rca_path_cache_max, uint, 0644);
-MODULE_PARM_DESC(path_cache_max, "how many of them are kept, 256 bytes each");
+/* Paths that are kept, 256 bytes each. */
+#define MAX_PATHS	16384
 
 /* Time after which a doubted path is asked for again. */
 #define DOUBT	(5 * HZ)
@@ -90,12 +83,6 @@ int __init rca_path_cache_init(void)
 void rca_path_cache_exit(void)
 {
 	rca_lru_exit(&rca_paths);
-}
-
-/* Module parameter: the age in seconds up to which answers are used. Any context. */
-u32 rca_path_cache_default_age_s(void)
-{
-	return READ_ONCE(path_cache_s);
 }
 
 /* Make the key of a query of a user for a port of a device, padding included. */
@@ -148,11 +135,10 @@ u32 rca_path_cache_find(const struct rca_path_key *key, u32 epoch, u32 max_age_s
 /* Keep the answer to a query that was sent in @epoch. Without memory it is not kept. Sleeps. */
 void rca_path_cache_add(const struct rca_path_key *key, u32 epoch, const struct sa_path_rec *path)
 {
-	unsigned int most = READ_ONCE(rca_path_cache_max);
 	struct cached_path *cached, *old;
 
 	/* The answers of many ids are not charged to one of them. */
-	cached = most ? kzalloc(sizeof(*cached), GFP_KERNEL) : NULL;
+	cached = kzalloc(sizeof(*cached), GFP_KERNEL);
 	if (!cached)
 		return;
 	cached->key = *key;
@@ -165,7 +151,7 @@ void rca_path_cache_add(const struct rca_path_key *key, u32 epoch, const struct 
 		rca_lru_remove(&rca_paths, &old->lru);
 	last_version += 1 + (last_version == U32_MAX);
 	cached->version = last_version;
-	if (rca_lru_add(&rca_paths, &cached->lru, most))
+	if (rca_lru_add(&rca_paths, &cached->lru, MAX_PATHS))
 		kfree(cached);
 	spin_unlock(&rca_paths.lock);
 }

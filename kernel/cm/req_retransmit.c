@@ -178,8 +178,7 @@ int rca_retry_send(struct rca_id *id)
 	if (id->tp->reliable) {
 		/* The time until the deadline, and that of an MRA, which a trunk does not have. */
 		left = id->setup->retry->deadline - jiffies;
-		req.wait_ms = jiffies_to_msecs(max(left, 0L)) +
-			      rca_timing_ms(rca_timing_mra_request());
+		req.wait_ms = jiffies_to_msecs(max(left, 0L)) + rca_timing_ms(RCA_MAX_MRA);
 	}
 	return id->tp->connect(id->lower, &req);
 }
@@ -321,7 +320,7 @@ static struct rca_retry *alloc_retry(struct rca_id *id, size_t len)
 	if (!retry)
 		return NULL;
 	retry->lifetime = id->setup->path.packet_life_time;
-	retry->limited = rca_timing_deadline(&timing);
+	retry->limited = timing.deadline_ms;
 	retry->once = rca_timing_once(&timing);
 	retry->deadline = jiffies +
 		msecs_to_jiffies(rca_timing_total(&timing, retry->lifetime));
@@ -365,7 +364,7 @@ int rca_retry_keep_datagram(struct rca_id *id, const struct rca_tp_conn *conn)
 	struct rca_retry *retry;
 
 	lockdep_assert_held(&id->op);
-	if (!rca_places && !rca_timing_deadline(&timing))
+	if (!rca_places && !timing.deadline_ms)
 		return 0;
 	retry = alloc_retry(id, conn->private_data_len);
 	if (!retry)

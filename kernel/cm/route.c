@@ -663,11 +663,10 @@ static void set_question(const struct rca_id *id, struct rca_path_question *ques
 static u32 max_age_s(struct rca_id *id)
 {
 	const struct rca_timing timing = rca_id_timing(id);
-	int here = rca_timing_net_path_cache_s(id->net);
 
 	if (id->qp_type == IB_QPT_UD || rca_timing_once(&timing))
 		return 0;
-	return here < 0 ? rca_path_cache_default_age_s() : here;
+	return rca_timing_net_path_cache_s(id->net);
 }
 
 /*

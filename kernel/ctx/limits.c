@@ -22,6 +22,7 @@
 #include <linux/hashtable.h>
 #include <linux/limits.h>
 #include <linux/lockdep.h>
+#include <linux/math.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -179,41 +180,64 @@ RCA_VISIBLE_IF_KUNIT unsigned int rca_user_limits[RCA_RESOURCES] = {
 	[RDMA_CM_ALT_RESOURCE_RING_PAGES] = 262144,
 };
 
+RCA_VISIBLE_IF_KUNIT unsigned int rca_max_context_percent = 25;
+
+/* What the two above give for a context, calculated when they change: each charge reads it. */
 RCA_VISIBLE_IF_KUNIT unsigned int rca_context_limits[RCA_RESOURCES] = {
 	[RDMA_CM_ALT_RESOURCE_CONTEXTS] = 1,
-	[RDMA_CM_ALT_RESOURCE_QUEUES] = 65536,
-	[RDMA_CM_ALT_RESOURCE_IDS] = 262144,
-	[RDMA_CM_ALT_RESOURCE_REQUESTS] = 16384,
-	[RDMA_CM_ALT_RESOURCE_MEMBERSHIPS] = 16384,
-	[RDMA_CM_ALT_RESOURCE_EVENTS] = 262144,
-	[RDMA_CM_ALT_RESOURCE_RING_PAGES] = 65536,
 };
+
+/* Rounded up, so that no limit is 0. */
+RCA_VISIBLE_IF_KUNIT void rca_set_context_limits(void)
+{
+	u64 limit;
+	int i;
+
+	for (i = RDMA_CM_ALT_RESOURCE_CONTEXTS + 1; i < RCA_RESOURCES; i++) {
+		limit = (u64)rca_user_limits[i] * rca_max_context_percent;
+		WRITE_ONCE(rca_context_limits[i], DIV_ROUND_UP_ULL(limit, 100));
+	}
+}
+
+/* The lock of the parameters of the module is held. */
+static int set_bounded(const char *val, const struct kernel_param *kp, unsigned int max)
+{
+	int ret = param_set_uint_minmax(val, kp, 1, max);
+
+	if (!ret)
+		rca_set_context_limits();
+	return ret;
+}
 
 static int set_limit(const char *val, const struct kernel_param *kp)
 {
-	return param_set_uint_minmax(val, kp, 1, INT_MAX);
+	return set_bounded(val, kp, INT_MAX);
 }
 
 static const struct kernel_param_ops limit_ops = { .set = set_limit, .get = param_get_uint };
 
-#define LIMIT(scope, name, resource, about)						\
-	module_param_cb(max_##scope##_##name, &limit_ops,				\
-			&rca_##scope##_limits[RDMA_CM_ALT_RESOURCE_##resource], 0644);	\
-	MODULE_PARM_DESC(max_##scope##_##name, about)
+#define LIMIT(name, resource, about)							\
+	module_param_cb(max_user_##name, &limit_ops,					\
+			&rca_user_limits[RDMA_CM_ALT_RESOURCE_##resource], 0644);	\
+	MODULE_PARM_DESC(max_user_##name, about)
 
-LIMIT(user, contexts, CONTEXTS, "open files of the device that a user may have");
-LIMIT(user, queues, QUEUES, "event queues that a user may have");
-LIMIT(user, ids, IDS, "ids that a user may have, those of requests included");
-LIMIT(user, requests, REQUESTS, "connection requests that may wait for a user to read them");
-LIMIT(user, memberships, MEMBERSHIPS, "multicast memberships that a user may have");
-LIMIT(user, events, EVENTS, "event records that a user may have, waiting or reserved");
-LIMIT(user, ring_pages, RING_PAGES, "pages that the event rings of a user may have");
-LIMIT(context, queues, QUEUES, "event queues that an open file may have");
-LIMIT(context, ids, IDS, "ids that an open file may have, those of requests included");
-LIMIT(context, requests, REQUESTS, "connection requests that may wait to be read, by open file");
-LIMIT(context, memberships, MEMBERSHIPS, "multicast memberships that an open file may have");
-LIMIT(context, events, EVENTS, "event records that an open file may have, waiting or reserved");
-LIMIT(context, ring_pages, RING_PAGES, "pages that the event rings of an open file may have");
+LIMIT(contexts, CONTEXTS, "open files of the device that a user may have");
+LIMIT(queues, QUEUES, "event queues that a user may have");
+LIMIT(ids, IDS, "ids that a user may have, those of requests included");
+LIMIT(requests, REQUESTS, "connection requests that may wait for a user to read them");
+LIMIT(memberships, MEMBERSHIPS, "multicast memberships that a user may have");
+LIMIT(events, EVENTS, "event records that a user may have, waiting or reserved");
+LIMIT(ring_pages, RING_PAGES, "pages that the event rings of a user may have");
+
+static int set_percent(const char *val, const struct kernel_param *kp)
+{
+	return set_bounded(val, kp, 100);
+}
+
+static const struct kernel_param_ops percent_ops = { .set = set_percent, .get = param_get_uint };
+module_param_cb(max_context_percent, &percent_ops, &rca_max_context_percent, 0644);
+MODULE_PARM_DESC(max_context_percent,
+		 "part of each limit of a user that an open file may use, in percent");
 
 static u32 user_limit(const struct rca_account *account, enum rdma_cm_alt_resource what)
 {
@@ -416,6 +440,7 @@ static void destroy_common(void)
 /* Module init. Returns 0 or -ENOMEM. */
 int __init rca_users_init(void)
 {
+	rca_set_context_limits();
 	rca_max_own_wq = clamp_t(unsigned int, WQ_PROCESSORS / num_possible_cpus(), 256, 4096);
 	rca_wq = alloc_workqueue("rdma_cm_alt", WQ_UNBOUND, 0);
 	shared_wq = alloc_workqueue("rdma_cm_alt_users", WQ_UNBOUND, 0);

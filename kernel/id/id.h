@@ -646,7 +646,7 @@ void rca_window_release(struct rca_id *id);
 
 int rca_timing_net_init(void);
 void rca_timing_net_exit(void);
-int rca_timing_net_path_cache_s(struct net *net);
-void rca_timing_net_fill(struct rca_timing *timing, struct net *net);
+u32 rca_timing_net_path_cache_s(const struct net *net);
+void rca_timing_net_fill(struct rca_timing *timing, const struct net *net);
 
 #endif

@@ -24,18 +24,16 @@
  * @id: the id
  *
  * Context: Any context.
- * Return: settings of the id, else of its namespace; unset ones have the default of the module.
+ * Return: settings of the id, else of its namespace, else of the initial one.
  */
 struct rca_timing rca_id_timing(const struct rca_id *id)
 {
 	struct rca_timing timing = {};
-	struct net *net;
 
 	rca_timing_inherit(&timing, &rca_id_opts(id)->timing);
 	rcu_read_lock();
-	net = READ_ONCE(id->net);	/* pairs with rca_id_leave_netns() */
-	if (net)
-		rca_timing_net_fill(&timing, net);
+	/* Pairs with rca_id_leave_netns(). */
+	rca_timing_net_fill(&timing, READ_ONCE(id->net));
 	rcu_read_unlock();
 	return timing;
 }

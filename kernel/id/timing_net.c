@@ -2,8 +2,8 @@
 /*
  * Timer settings of a network namespace, and the age of its cached paths, in
  * /proc/sys/net/rdma_cm_alt/, writable by the administrator of the namespace. Timer settings apply
- * to ids that have no setting of their own. A setting that is not set has the default of the
- * module.
+ * to ids that have no setting of their own. What a namespace has not set is as in the initial
+ * namespace, and where that has not set it either, the default.
  *
  * Locking: none; settings are single words.
  */
@@ -15,6 +15,9 @@
 #include <net/netns/generic.h>
 
 #include "lib/compat.h"
+
+/* Age of paths where neither namespace has set one. */
+#define PATH_CACHE_S	60
 
 enum { RESPONSE, RETRIES, MRA, DEADLINE, PATH_CACHE, SETTINGS };
 
@@ -96,8 +99,7 @@ static u8 fill_u8(u8 own, int value)
 	return own ?: value + 1;
 }
 
-/* Fill in unset settings of an id from those of its namespace. Any context. */
-void rca_timing_net_fill(struct rca_timing *timing, struct net *net)
+static void fill(struct rca_timing *timing, const struct net *net)
 {
 	const struct timing_net *common = net_generic(net, timing_net_id);
 
@@ -108,10 +110,26 @@ void rca_timing_net_fill(struct rca_timing *timing, struct net *net)
 		timing->deadline_ms = READ_ONCE(common->value[DEADLINE]);
 }
 
-/* Age in seconds up to which cached paths are used in a namespace; -1: not set. Any context. */
-int rca_timing_net_path_cache_s(struct net *net)
+/*
+ * Fill in unset settings of an id from those of its namespace, or of the initial one alone when the
+ * id has left its namespace (NULL). Any context.
+ */
+void rca_timing_net_fill(struct rca_timing *timing, const struct net *net)
 {
-	const struct timing_net *common = net_generic(net, timing_net_id);
+	if (net)
+		fill(timing, net);
+	if (net != &init_net)
+		fill(timing, &init_net);
+}
 
-	return READ_ONCE(common->value[PATH_CACHE]);
+/* Age in seconds up to which cached paths are used in a namespace; 0: not at all. Any context. */
+u32 rca_timing_net_path_cache_s(const struct net *net)
+{
+	const struct timing_net *here = net_generic(net, timing_net_id);
+	const struct timing_net *initial = net_generic(&init_net, timing_net_id);
+	int value = READ_ONCE(here->value[PATH_CACHE]);
+
+	if (value < 0)
+		value = READ_ONCE(initial->value[PATH_CACHE]);
+	return value < 0 ? PATH_CACHE_S : value;
 }

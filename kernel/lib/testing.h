@@ -38,8 +38,8 @@ union rca_addr;
 extern bool rca_no_notices;
 extern bool rca_no_parties;
 extern unsigned int rca_context_limits[];
+extern unsigned int rca_max_context_percent;
 extern unsigned int rca_max_own_wq;
-extern unsigned int rca_path_cache_max;
 extern unsigned int rca_peer_death_ms;
 extern unsigned int rca_peers_interval_ms;
 extern unsigned int rca_peers_max;
@@ -48,6 +48,7 @@ extern unsigned int rca_place_hold_ms;
 extern unsigned int rca_trunk_max;
 extern unsigned int rca_user_limits[];
 extern unsigned int rca_window_timeout_ms;
+void rca_set_context_limits(void);
 
 /* Tables */
 extern struct rca_lru rca_paths;

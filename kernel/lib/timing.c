@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Timers of the CM protocol: settings of the id (or its namespace, see timing_net.c), else module
- * parameters; and the rounds in which a REQ is sent.
+ * Timers of the CM protocol: settings of the id (or a namespace, see timing_net.c), else defaults;
+ * and the rounds in which a REQ is sent.
  *
  * ib_cm retransmits a REQ after twice the packet lifetime of the path plus the response timeout of
  * the peer. The stock rdma_cm sets the latter to 4.3 s, so that a lost message costs 4.6 s on RoCE.
@@ -20,12 +20,13 @@
 #include <linux/errno.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
-#include <linux/module.h>
-#include <linux/moduleparam.h>
 #include <linux/string.h>
 #include <rdma/rdma_cm_alt.h>
 
 #include "lib/compat.h"
+
+/* Response timeout of the first round: 34 ms. */
+#define DEFAULT_RESPONSE	13
 
 /* Response timeout of the stock rdma_cm: 4.3 s. Rounds use no more unless a setting does. */
 #define STOCK_RESPONSE	20
@@ -46,31 +47,6 @@
 /* Retransmission interval of the stock rdma_cm: 4.1 s, as 2^n ms. */
 #define STOCK_REPEAT	12
 
-static unsigned int response_timeout = 13;
-static unsigned int max_retries = RCA_MAX_RETRIES;
-static unsigned int mra_timeout = RCA_MAX_MRA;
-static unsigned int deadline_ms;
-
-/* A module parameter from 0 to @max. */
-#define BOUNDED_PARAM(name, max, about)							\
-	static int set_##name(const char *val, const struct kernel_param *kp)		\
-	{										\
-		return param_set_uint_minmax(val, kp, 0, max);				\
-	}										\
-	static const struct kernel_param_ops name##_ops = {				\
-		.set = set_##name, .get = param_get_uint,				\
-	};										\
-	module_param_cb(name, &name##_ops, &name, 0644);				\
-	MODULE_PARM_DESC(name, about)
-
-BOUNDED_PARAM(response_timeout, RCA_MAX_RESPONSE,
-	      "time for a peer to answer, 4.096 us * 2^n, 0 to 31");
-BOUNDED_PARAM(max_retries, RCA_MAX_RETRIES, "how often a message is sent again, 0 to 15");
-BOUNDED_PARAM(mra_timeout, RCA_MAX_MRA,
-	      "how long peers shall wait for our programs, 4.096 us * 2^n, 0 to 24");
-BOUNDED_PARAM(deadline_ms, RCA_MAX_DEADLINE_MS,
-	      "when connect and disconnect are given up; 0: as the stock rdma_cm, and 10 s");
-
 /* Convert a timeout of messages, n of 4.096 us * 2^n up to 31, to ms as ib_cm does. */
 u32 rca_timing_ms(unsigned int time)
 {
@@ -84,12 +60,10 @@ static u32 interval_ms(u8 lifetime, u8 response)
 	       rca_timing_ms(response);
 }
 
-/* The setting of the id, else the module parameter. */
-static u8 setting(const u8 *own, const unsigned int *common)
+/* A setting that may not be set. */
+static u8 setting(u8 set, u8 otherwise)
 {
-	u8 set = READ_ONCE(*own);	/* pairs with set_u8() */
-
-	return set ? set - 1 : READ_ONCE(*common);
+	return set ? set - 1 : otherwise;
 }
 
 static int set_u8(u8 *own, const void *val, u32 len, u8 max)
@@ -101,7 +75,7 @@ static int set_u8(u8 *own, const void *val, u32 len, u8 max)
 	value = *(const u8 *)val;
 	if (value > max)
 		return -EINVAL;
-	WRITE_ONCE(*own, value + 1);	/* pairs with setting() */
+	WRITE_ONCE(*own, value + 1);	/* pairs with rca_timing_inherit() */
 	return 0;
 }
 
@@ -114,7 +88,7 @@ static int set_ms(u32 *own, const void *val, u32 len)
 	memcpy(&value, val, sizeof(value));
 	if (value > RCA_MAX_DEADLINE_MS)
 		return -EINVAL;
-	WRITE_ONCE(*own, value);	/* pairs with rca_timing_deadline() */
+	WRITE_ONCE(*own, value);	/* pairs with rca_timing_inherit() */
 	return 0;
 }
 
@@ -154,7 +128,7 @@ static int copy_value(const void *value, u32 size, void *val, u32 *len)
 }
 
 /**
- * rca_timing_get() - read a setting of an id, or the module parameter if it is not set
+ * rca_timing_get() - read a setting of an id, or the default if it is not set
  * @timing: the settings of the id
  * @name: RDMA_CM_ALT_OPTION_*
  * @val: set to the value
@@ -165,22 +139,20 @@ static int copy_value(const void *value, u32 size, void *val, u32 *len)
  */
 int rca_timing_get(const struct rca_timing *timing, u32 name, void *val, u32 *len)
 {
-	u32 deadline;
 	u8 value;
 
 	switch (name) {
 	case RDMA_CM_ALT_OPTION_RESPONSE_TIMEOUT:
-		value = setting(&timing->response, &response_timeout);
+		value = setting(timing->response, DEFAULT_RESPONSE);
 		break;
 	case RDMA_CM_ALT_OPTION_MAX_RETRIES:
-		value = setting(&timing->retries, &max_retries);
+		value = setting(timing->retries, RCA_MAX_RETRIES);
 		break;
 	case RDMA_CM_ALT_OPTION_MRA_TIMEOUT:
 		value = rca_timing_mra(timing);
 		break;
 	case RDMA_CM_ALT_OPTION_DEADLINE:
-		deadline = rca_timing_deadline(timing);
-		return copy_value(&deadline, sizeof(deadline), val, len);
+		return copy_value(&timing->deadline_ms, sizeof(timing->deadline_ms), val, len);
 	default:
 		return -ENOSYS;
 	}
@@ -203,20 +175,13 @@ void rca_timing_inherit(struct rca_timing *child, const struct rca_timing *paren
 	child->mra = READ_ONCE(parent->mra);
 }
 
-/* Time limit of a connect in ms, independent of the peer; 0: none. */
-u32 rca_timing_deadline(const struct rca_timing *timing)
-{
-	return READ_ONCE(timing->deadline_ms) ?: READ_ONCE(deadline_ms);
-}
-
 /*
  * Is a REQ sent in a single round? It is if the number of retries is set, but no deadline: then the
  * REQ is sent as often as that, and no more.
  */
 bool rca_timing_once(const struct rca_timing *timing)
 {
-	return !rca_timing_deadline(timing) &&
-	       setting(&timing->retries, &max_retries) != RCA_MAX_RETRIES;
+	return !timing->deadline_ms && setting(timing->retries, RCA_MAX_RETRIES) != RCA_MAX_RETRIES;
 }
 
 /*
@@ -225,7 +190,7 @@ bool rca_timing_once(const struct rca_timing *timing)
  */
 u32 rca_timing_total(const struct rca_timing *timing, u8 lifetime)
 {
-	return rca_timing_deadline(timing) ?:
+	return timing->deadline_ms ?:
 	       (RCA_MAX_RETRIES + 1) * interval_ms(lifetime, STOCK_RESPONSE);
 }
 
@@ -257,7 +222,7 @@ static u32 default_drep_timeout(u8 repeat)
  */
 u32 rca_timing_drep_timeout(const struct rca_timing *timing, u8 repeat)
 {
-	return rca_timing_deadline(timing) ?: default_drep_timeout(repeat);
+	return timing->deadline_ms ?: default_drep_timeout(repeat);
 }
 
 /**
@@ -279,13 +244,7 @@ u32 rca_timing_linger(const struct rca_timing *timing, u8 repeat)
 /* MRA timeout for a peer that retransmits its REP: n of 4.096 us * 2^n. */
 u8 rca_timing_mra(const struct rca_timing *timing)
 {
-	return setting(&timing->mra, &mra_timeout);
-}
-
-/* MRA timeout for a peer that retransmits its REQ: n of 4.096 us * 2^n. */
-u8 rca_timing_mra_request(void)
-{
-	return READ_ONCE(mra_timeout);
+	return setting(timing->mra, RCA_MAX_MRA);
 }
 
 /**
@@ -298,18 +257,18 @@ u8 rca_timing_mra_request(void)
  * @timers: set to the timers
  *
  * The peer retransmits its REP by a timer that the REQ contains, which has to cover both directions
- * of the path. A response timeout that is set for the id or its namespace is used unchanged in the
+ * of the path. A response timeout that is set for the id or a namespace is used unchanged in the
  * first round, independent of the number of REQs; so is a number of retransmissions.
  *
- * Context: Any context. Pure but for the module parameters.
+ * Context: Any context.
  */
 void rca_timing_req(const struct rca_timing *timing, u8 lifetime, unsigned int number,
 		    unsigned int unanswered, u32 left_ms, struct rca_req_timers *timers)
 {
-	u8 response = setting(&timing->response, &response_timeout);
+	u8 response = setting(timing->response, DEFAULT_RESPONSE);
 	u8 most = max_t(u8, response, STOCK_RESPONSE);
 	u8 both = max_t(u8, response, min_t(u8, lifetime, RCA_MAX_LIFETIME) + 1);
-	unsigned int load = READ_ONCE(timing->response) ? 0 : fls(unanswered / LOAD_STEP);
+	unsigned int load = timing->response ? 0 : fls(unanswered / LOAD_STEP);
 	u32 sends;
 
 	number += load;
@@ -317,10 +276,10 @@ void rca_timing_req(const struct rca_timing *timing, u8 lifetime, unsigned int n
 	timers->local = min_t(unsigned int, both + number, max(both, most));
 	timers->interval_ms = interval_ms(lifetime, timers->remote);
 	sends = left_ms / timers->interval_ms + !!(left_ms % timers->interval_ms);
-	timers->retries = min_t(u32, setting(&timing->retries, &max_retries),
+	timers->retries = min_t(u32, setting(timing->retries, RCA_MAX_RETRIES),
 				sends ? sends - 1 : 0);
 	/* The peer, which counts its REPs alike, waits no shorter than without load. */
-	if (load && !READ_ONCE(timing->retries))
+	if (load && !timing->retries)
 		timers->retries = min(timers->retries, LOAD_RETRIES);
 	timers->late_ms = rca_timing_ms(timers->local) * (timers->retries + 1) / 4;
 }
@@ -339,8 +298,8 @@ void rca_timing_req(const struct rca_timing *timing, u8 lifetime, unsigned int n
  */
 u32 rca_timing_datagram(const struct rca_timing *timing, u8 lifetime, u8 *retries)
 {
-	*retries = setting(&timing->retries, &max_retries);
-	if (!READ_ONCE(timing->response))
+	*retries = setting(timing->retries, RCA_MAX_RETRIES);
+	if (!timing->response)
 		return rca_timing_ms(STOCK_RESPONSE);
-	return interval_ms(lifetime, setting(&timing->response, &response_timeout));
+	return interval_ms(lifetime, setting(timing->response, DEFAULT_RESPONSE));
 }

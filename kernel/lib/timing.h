@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Timeouts and retries: settings of an id, and of the module. */
+/* Timeouts and retries of an id. */
 #ifndef RCA_TIMING_H
 #define RCA_TIMING_H
 
@@ -22,8 +22,8 @@
 #define RCA_MAX_DEADLINE_MS	86400000
 
 /**
- * struct rca_timing - the settings of an id; if 0, those of the module apply
- * @deadline_ms: limit of an operation that waits for the peer; 0: not set
+ * struct rca_timing - the settings of an id
+ * @deadline_ms: limit of an operation, independent of the peer; 0: not set
  * @response: n + 1 of 4.096 us * 2^n, the response timeout of the peer; 0: not set
  * @retries: retransmissions of a message, plus 1; 0: not set
  * @mra: n + 1 of 4.096 us * 2^n, the MRA timeout for a program that takes long to answer a REP; 0:
@@ -60,14 +60,12 @@ int rca_timing_set(struct rca_timing *timing, u32 name, const void *val, u32 len
 int rca_timing_get(const struct rca_timing *timing, u32 name, void *val, u32 *len);
 bool rca_timing_is_set(const struct rca_timing *timing);
 void rca_timing_inherit(struct rca_timing *child, const struct rca_timing *parent);
-u32 rca_timing_deadline(const struct rca_timing *timing);
 bool rca_timing_once(const struct rca_timing *timing);
 u32 rca_timing_total(const struct rca_timing *timing, u8 lifetime);
 u8 rca_timing_repeat(u32 interval_ms);
 u32 rca_timing_drep_timeout(const struct rca_timing *timing, u8 repeat);
 u32 rca_timing_linger(const struct rca_timing *timing, u8 repeat);
 u8 rca_timing_mra(const struct rca_timing *timing);
-u8 rca_timing_mra_request(void);
 void rca_timing_req(const struct rca_timing *timing, u8 lifetime, unsigned int number,
 		    unsigned int unanswered, u32 left_ms, struct rca_req_timers *timers);
 u32 rca_timing_datagram(const struct rca_timing *timing, u8 lifetime, u8 *retries);

@@ -15,8 +15,6 @@
 #include <linux/kobject.h>
 #include <linux/log2.h>
 #include <linux/minmax.h>
-#include <linux/module.h>
-#include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
@@ -157,24 +155,6 @@ void rca_stats_sum(const struct rca_stats __percpu *stats, struct rca_stats *sum
  * it removes the directory of a port.
  */
 
-static unsigned int default_roce_mode = 2;
-
-static int set_mode(const char *val, const struct kernel_param *kp)
-{
-	return param_set_uint_minmax(val, kp, 1, 2);
-}
-
-static const struct kernel_param_ops mode_ops = {
-	.set = set_mode,
-	.get = param_get_uint,
-};
-module_param_cb(default_roce_mode, &mode_ops, &default_roce_mode, 0644);
-MODULE_PARM_DESC(default_roce_mode, "RoCE version of new devices: 1 or 2, where the port has it");
-
-static unsigned char default_roce_tos;
-module_param(default_roce_tos, byte, 0644);
-MODULE_PARM_DESC(default_roce_tos, "type of service of new RoCE devices");
-
 /**
  * struct port - settings of a port
  * @kobj: directory of the port
@@ -306,20 +286,9 @@ static void add_port(struct rca_port_sysfs *conf, struct port *port)
 		port->added = true;
 }
 
-/* The GID type of the module parameter, if the port supports it. */
-static enum ib_gid_type initial_gid_type(struct ib_device *ibdev, u32 port)
-{
-	enum ib_gid_type type = default_roce_mode == 1 ? IB_GID_TYPE_ROCE :
-							 IB_GID_TYPE_ROCE_UDP_ENCAP;
-	enum ib_gid_type other = default_roce_mode == 1 ? IB_GID_TYPE_ROCE_UDP_ENCAP :
-							  IB_GID_TYPE_ROCE;
-
-	return port_supports(ibdev, port, type) ? type : other;
-}
-
 /*
- * Create the settings of a new device, with the values of the module parameters. If files cannot be
- * created, the settings exist but cannot be changed. NULL: no memory.
+ * Create the settings of a new device: RoCE v2 where the port supports it, and type of service 0.
+ * If files cannot be created, the settings exist but cannot be changed. NULL: no memory.
  */
 struct rca_port_sysfs *rca_port_sysfs_create(struct ib_device *ibdev)
 {
@@ -336,8 +305,9 @@ struct rca_port_sysfs *rca_port_sysfs_create(struct ib_device *ibdev)
 		struct port *port = &conf->ports[i];
 
 		port->number = rdma_start_port(ibdev) + i;
-		port->gid_type = initial_gid_type(ibdev, port->number);
-		port->tos = default_roce_tos;
+		port->gid_type = IB_GID_TYPE_ROCE;
+		if (port_supports(ibdev, port->number, IB_GID_TYPE_ROCE_UDP_ENCAP))
+			port->gid_type = IB_GID_TYPE_ROCE_UDP_ENCAP;
 		if (conf->dir && rdma_protocol_roce(ibdev, port->number))
 			add_port(conf, port);
 	}

@@ -156,7 +156,7 @@ static int handle_req(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 
 	ret = rca_tp_upcalls->request(cm_id->context, cm_id, &req);
 	if (!ret)
-		rca_send_mra(cm_id, true, rca_timing_mra_request());
+		rca_send_mra(cm_id, true, RCA_MAX_MRA);
 	return ret;
 }
 

@@ -64,7 +64,7 @@ SCALE = {
 }
 PEERS = 10000
 INFINIBAND = Path("/sys/class/infiniband")
-PATH_CACHE = Path("/sys/module/rdma_cm_alt/parameters/path_cache_s")
+PATH_CACHE = Path("/proc/sys/net/rdma_cm_alt/path_cache_s")
 
 CASES = {
     "roce-64": Case(f"{ROCE} %s rate", 64, 200, 1200),

@@ -892,7 +892,7 @@ struct rdma_cm_alt_query {
  * request has those of its listener that are about time. What of these is not set is that of the
  * network namespace of the id, in /proc/sys/net/rdma_cm_alt/: response_timeout,
  * max_retries, mra_timeout (-1: not set) and deadline_ms (0: not set); what is not set
- * there is that of the module parameters of the same names. GET tells the value that counts.
+ * there is that of the initial namespace, else the default. GET tells the value that counts.
  *
  * A request without an answer is sent by these timers 1 + max_retries times; then
  * again, with twice the response timeout, until the deadline; without one, as long

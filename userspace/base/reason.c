@@ -174,7 +174,7 @@ const char *rcl_errno_advice(int err)
 	case -EHOSTUNREACH:
 		return "; there is no route (ip route get)";
 	case -EDQUOT:
-		return "; the user or the process has too many (max_user_*, max_context_*)";
+		return "; the user or the process has too many (max_user_*, max_context_percent)";
 	case -EPERM:
 		return "; the queue pair belongs to another user, which needs CAP_NET_RAW";
 	case -ECONNREFUSED:

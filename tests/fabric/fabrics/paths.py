@@ -18,8 +18,6 @@ from scenario import Unexpected, run, same, wait_for
 from stacks import OURS, ROOT, Stack
 
 PEER, OWN = "10.8.0.2", "10.8.0.1"
-PARAMETERS = Path("/sys/module/rdma_cm_alt/parameters")
-HERE = Path("/proc/sys/net/rdma_cm_alt/path_cache_s")
 # Level and name of options: type of service, and the number of REQs.
 TOS = (0, 0)
 RETRIES = ("0xa17", 3)
@@ -54,9 +52,9 @@ def another_port() -> int:
     return port
 
 
-def level(agent: Agent, to: int, number: int | None = None) -> int:
+def level(agent: Agent, to: int, number: int | None = None, way: tuple[str, str] = (OWN, PEER)) -> int:
     """The service level of the path of a new id to this port; the id is destroyed."""
-    number = agent.routed(OWN, PEER, to, number)
+    number = agent.routed(*way, to, number)
     found = agent.path(number)["sl"]
     agent.must("destroy", number)
     return found
@@ -84,28 +82,35 @@ def kept(stacks: dict[str, Stack]) -> None:
 
 
 def switched_off(stacks: dict[str, Stack]) -> None:
-    """A namespace, or the whole host, asks each time."""
+    """The whole host asks each time, or a namespace alone, or the host but not a namespace."""
     to = another_port()
-    with Agent(stacks[OURS]) as agent:
-        for sl, file, value in ((3, HERE, "0"), (4, PARAMETERS / "path_cache_s", "0"),
-                                (5, PARAMETERS / "path_cache_max", "0")):
-            before = file.read_text()
-            file.write_text(value)
-            try:
-                knob("sa_sl", sl - 1)
-                level(agent, another_port() if file.name.endswith("max") else to)
-                knob("sa_sl", sl)
-                same(f"{file} is {value}", level(agent, port if file.name.endswith("max") else to), sl)
-            finally:
-                file.write_text(before)
-        PARAMETERS.joinpath("path_cache_s").write_text("0")
+    with Agent(stacks[OURS]) as here, Agent(stacks[OURS], *ib.elsewhere([])) as there:
+        def levels() -> list[int]:
+            return [level(here, to), level(there, to, way=(PEER, OWN))]
+
+        def set_here(seconds: int) -> None:
+            run(f"sysctl -qw net.rdma_cm_alt.path_cache_s={seconds}")
+
+        def set_there(seconds: int) -> None:
+            run(f"ip netns exec hca1 sysctl -qw net.rdma_cm_alt.path_cache_s={seconds}")
+
         try:
-            HERE.write_text("60")
-            knob("sa_sl", 6)
-            same("a namespace of its own mind", level(agent, to), 4)
+            knob("sa_sl", 1)
+            same("at first", levels(), [1, 1])
+            knob("sa_sl", 2)
+            same("not set", levels(), [1, 1])
+            set_here(0)
+            same("the host asks", levels(), [2, 2])
+            set_there(60)
+            knob("sa_sl", 3)
+            same("the namespace does not", levels(), [3, 2])
+            set_here(-1)
+            set_there(0)
+            knob("sa_sl", 4)
+            same("the namespace alone asks", levels(), [3, 4])
         finally:
-            HERE.write_text("-1")
-            PARAMETERS.joinpath("path_cache_s").write_text("60")
+            set_here(-1)
+            set_there(-1)
 
 
 def events(stacks: dict[str, Stack]) -> None:
@@ -177,24 +182,6 @@ def rejected(stacks: dict[str, Stack]) -> None:
             raise Unexpected(" ".join(found))
         agent.must("destroy", number)
         same("the next id", level(agent, to), 2)
-
-
-def bounded(stacks: dict[str, Stack]) -> None:
-    """No more paths than permitted are kept, and a lower limit takes effect."""
-    limit = PARAMETERS / "path_cache_max"
-    before = limit.read_text()
-    ports = [another_port() for _ in range(4)]
-    with Agent(stacks[OURS]) as agent:
-        limit.write_text("2")
-        try:
-            knob("sa_sl", 1)
-            for to in ports:
-                level(agent, to)
-            knob("sa_sl", 2)
-            same("the last two", [level(agent, to) for to in ports[2:]], [1, 1])
-            same("the first", level(agent, ports[0]), 2)
-        finally:
-            limit.write_text(before)
 
 
 def queries() -> int:
@@ -313,5 +300,4 @@ TESTS = (
     ("many ask at once", together, False),
     ("the time of an id that did not ask itself", later, False),
     ("what the tool shows", shown, True),
-    ("a bounded number of paths", bounded, False),
 )

@@ -181,20 +181,18 @@ def driver(stacks: dict[str, Stack]) -> None:
         _until_connected(programs, stacks[STOCK], HERE, 22240)
 
 
-def roce_version(_stacks: dict[str, Stack]) -> None:
-    """A new device gets the RoCE version of the module parameter, if it supports it."""
-    parameter = rig.PARAMETERS / "parameters/default_roce_mode"
-    mode = Path("/sys/class/infiniband/rxe1/rdma_cm_alt/1/default_roce_mode")
-    for version in ("1", "2"):
-        parameter.write_text(version, encoding="ascii")
-        try:
-            rig.delete_device("rxe1")
-        finally:
-            rig.add_device("rxe1")
-            parameter.write_text("2", encoding="ascii")
-        wait_for("the settings of the new device", mode.exists)
-        if (said := mode.read_text(encoding="ascii").strip()) != "RoCE v2":
-            raise Unexpected(f"with version {version} the new device has {said}")
+def roce_defaults(_stacks: dict[str, Stack]) -> None:
+    """A new device has the defaults, and not what one of its name had."""
+    settings = Path("/sys/class/infiniband/rxe1/rdma_cm_alt/1")
+    (settings / "default_roce_tos").write_text("104", encoding="ascii")
+    try:
+        rig.delete_device("rxe1")
+    finally:
+        rig.add_device("rxe1")
+    wait_for("the settings of the new device", settings.exists)
+    for name, wanted in (("default_roce_mode", "RoCE v2"), ("default_roce_tos", "0")):
+        if (said := (settings / name).read_text(encoding="ascii").strip()) != wanted:
+            raise Unexpected(f"the new device has {name} {said}")
 
 
 TESTS = (
@@ -202,7 +200,7 @@ TESTS = (
     ("the driver stays while programs use it or tells them, and goes after them", driver),
     ("wildcard listeners of both stacks follow a device", wildcards),
     ("a new device's port is stock's when both want it", same_port),
-    ("a new device has a version of RoCE that it knows", roce_version),
+    ("a new device has the defaults of RoCE", roce_defaults),
 )
 MORE = (
     ("a new device's port is stock's, also when ours hears of it first", same_port_reversed),

@@ -206,23 +206,23 @@ TEST(disconnect_from_a_dead_peer_ends_at_the_deadline)
 	rule("clear");
 }
 
-static void set_deadline_of_the_module(const char *ms)
+static void set_deadline_of_the_namespace(const char *ms)
 {
-	FILE *file = fopen("/sys/module/rdma_cm_alt/parameters/deadline_ms", "w");
+	FILE *file = fopen("/proc/sys/net/rdma_cm_alt/deadline_ms", "w");
 
 	EXPECT(file);
 	EXPECT(fputs(ms, file) >= 0);
 	EXPECT_EQ(fclose(file), 0);
 }
 
-TEST(deadline_of_the_module_ends_connect_and_disconnect)
+TEST(deadline_of_the_namespace_ends_connect_and_disconnect)
 {
 	struct pair p;
 	double took;
 
 	pair_apart(&p);
 	connect_both(&p);
-	set_deadline_of_the_module("700");
+	set_deadline_of_the_namespace("700");
 	disconnect_until_the_deadline(&p);
 	EXPECT_EQ(rca_destroy(p.ctx, p.client), 0);
 	lose("drop REQ");
@@ -233,7 +233,7 @@ TEST(deadline_of_the_module_ends_connect_and_disconnect)
 	took = now() - took;
 	EXPECT(took > 0.69);
 	EXPECT(took < STOCK_SECONDS);
-	set_deadline_of_the_module("0");
+	set_deadline_of_the_namespace("0");
 	rule("clear");
 }
 

@@ -10,30 +10,30 @@ static const char * const names[RESOURCES] = {
 	[MEMBERSHIPS] = "memberships", [EVENTS] = "events", [RING_PAGES] = "ring_pages",
 };
 
-static char first[2][RESOURCES][16];	/* the limits when the program began */
+#define PERCENT RESOURCES	/* the part of a context, in percent */
 
-static int open_limit(enum scope scope, uint32_t what, int flags)
+static char first[RESOURCES + 1][16];	/* the parameters when the program began */
+
+static int open_limit(uint32_t what, int flags)
 {
 	char path[96];
 
 	snprintf(path, sizeof(path), "/sys/module/rdma_cm_alt/parameters/max_%s_%s",
-		 scope == USER ? "user" : "context", names[what]);
+		 what == PERCENT ? "context" : "user", what == PERCENT ? "percent" : names[what]);
 	return open(path, flags | O_CLOEXEC);
 }
 
 __attribute__((constructor)) static void remember_limits(void)
 {
-	for (int scope = USER; scope <= CONTEXT; scope++) {
-		for (uint32_t what = 0; what < RESOURCES; what++) {
-			int fd = open_limit(scope, what, O_RDONLY);
+	for (uint32_t what = 0; what <= PERCENT; what++) {
+		int fd = open_limit(what, O_RDONLY);
 
-			/* No limit of contexts in a context, or the module is not loaded. */
-			if (fd < 0)
-				continue;
-			if (read(fd, first[scope][what], sizeof(first[0][0]) - 1) < 0)
-				first[scope][what][0] = 0;
-			close(fd);
-		}
+		/* The module is not loaded. */
+		if (fd < 0)
+			continue;
+		if (read(fd, first[what], sizeof(first[0]) - 1) < 0)
+			first[what][0] = 0;
+		close(fd);
 	}
 }
 
@@ -53,9 +53,9 @@ int open_as(unsigned int uid)
 	return ctx;
 }
 
-int write_limit(enum scope scope, uint32_t what, const char *value)
+int write_limit(uint32_t what, const char *value)
 {
-	int fd = open_limit(scope, what, O_WRONLY), ret;
+	int fd = open_limit(what, O_WRONLY), ret;
 
 	if (fd < 0)
 		return -errno;
@@ -66,31 +66,43 @@ int write_limit(enum scope scope, uint32_t what, const char *value)
 	return ret;
 }
 
+int write_percent(const char *value)
+{
+	return write_limit(PERCENT, value);
+}
+
 void set_limit(enum scope scope, uint32_t what, uint32_t value)
 {
 	char text[16];
 
 	become(0);
-	snprintf(text, sizeof(text), "%u", value);
-	EXPECT_EQ(write_limit(scope, what, text), 0);
+	snprintf(text, sizeof(text), "%u", scope == USER ? value : 2 * value);
+	EXPECT_EQ(write_limit(what, text), 0);
+	EXPECT_EQ(write_percent(scope == USER ? "100" : "50"), 0);
 }
 
-uint32_t get_limit(enum scope scope, uint32_t what)
+static uint32_t read_limit(uint32_t what)
 {
 	char text[16] = "";
-	int fd = MUST(open_limit(scope, what, O_RDONLY));
+	int fd = MUST(open_limit(what, O_RDONLY));
 
 	EXPECT(read(fd, text, sizeof(text) - 1) > 0);
 	MUST(close(fd));
 	return strtoul(text, NULL, 10);
 }
 
+uint32_t get_limit(enum scope scope, uint32_t what)
+{
+	uint64_t limit = read_limit(what);
+
+	return scope == USER ? limit : (limit * read_limit(PERCENT) + 99) / 100;
+}
+
 void limits_reset(void)
 {
-	for (int scope = USER; scope <= CONTEXT; scope++)
-		for (uint32_t what = 0; what < RESOURCES; what++)
-			if (first[scope][what][0])
-				EXPECT_EQ(write_limit(scope, what, first[scope][what]), 0);
+	for (uint32_t what = 0; what <= PERCENT; what++)
+		if (first[what][0])
+			EXPECT_EQ(write_limit(what, first[what]), 0);
 }
 
 usage_t usage_as(unsigned int uid, int ctx, uint32_t what)

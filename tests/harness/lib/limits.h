@@ -18,7 +18,10 @@ enum {
 	RING_PAGES = RDMA_CM_ALT_RESOURCE_RING_PAGES,
 };
 
-/* Which limit: that of all contexts of a user, or of one context. */
+/*
+ * Which limit: that of all contexts of a user, all of which one context may use; or that of a
+ * context, which is half of what the user may have.
+ */
 enum scope { USER, CONTEXT };
 
 /* Change the effective user; 0: back to root. */
@@ -28,9 +31,11 @@ int open_as(unsigned int uid);
 
 /* Restore the limits of the program's start. Tests begin with it: the last one may have failed. */
 void limits_reset(void);
-/* 0 or a negative errno. */
-int write_limit(enum scope scope, uint32_t what, const char *value);
-/* Becomes root. */
+/* The limit of users; 0 or a negative errno. */
+int write_limit(uint32_t what, const char *value);
+/* What a context may have of all limits; likewise. */
+int write_percent(const char *value);
+/* Becomes root. It changes the part of contexts in all limits. */
 void set_limit(enum scope scope, uint32_t what, uint32_t value);
 uint32_t get_limit(enum scope scope, uint32_t what);
 

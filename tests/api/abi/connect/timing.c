@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * How long an id waits for its peer: options, parameters of the module, settings of the network
- * namespace, and a peer that does not answer.
+ * How long an id waits for its peer: options, settings of the network namespace and of the initial
+ * one, and a peer that does not answer.
  */
 #include "knobs.h"
 #include "rca_test.h"
 
 #define OPT(name) RDMA_CM_ALT_OPTION_##name
-#define PARAMETERS "/sys/module/rdma_cm_alt/parameters/"
 #define NAMESPACE "/proc/sys/net/rdma_cm_alt/"
 
 /* A neighbour on rxe1 with an unused hardware address: all messages are lost. */
@@ -42,27 +41,17 @@ static uint32_t deadline_of(int ctx, uint32_t id)
 	return ms;
 }
 
-static int write_to(const char *directory, const char *name, const char *value)
+/* In the namespace of the caller. */
+static int write_setting(const char *name, const char *value)
 {
 	char path[128];
 	int fd, ret;
 
-	snprintf(path, sizeof(path), "%s%s", directory, name);
+	snprintf(path, sizeof(path), NAMESPACE "%s", name);
 	fd = MUST(open(path, O_WRONLY));
 	ret = write(fd, value, strlen(value)) < 0 ? -errno : 0;
 	close(fd);
 	return ret;
-}
-
-static int write_parameter(const char *name, const char *value)
-{
-	return write_to(PARAMETERS, name, value);
-}
-
-/* In the namespace of the caller. */
-static int write_setting(const char *name, const char *value)
-{
-	return write_to(NAMESPACE, name, value);
 }
 
 static int setting(const char *name)
@@ -77,33 +66,6 @@ static int setting(const char *name)
 	return atoi(value);
 }
 
-TEST(what_is_not_set_is_the_module_s)
-{
-	int ctx = get_ctx();
-	uint32_t id = get_id(ctx, -1, 0);
-
-	EXPECT_EQ(byte_of(ctx, id, OPT(RESPONSE_TIMEOUT)), 13);
-	EXPECT_EQ(byte_of(ctx, id, OPT(MAX_RETRIES)), 15);
-	EXPECT_EQ(byte_of(ctx, id, OPT(MRA_TIMEOUT)), 24);
-	EXPECT_EQ(deadline_of(ctx, id), 0);
-	EXPECT_EQ(write_parameter("response_timeout", "17"), 0);
-	EXPECT_EQ(write_parameter("max_retries", "4"), 0);
-	EXPECT_EQ(write_parameter("mra_timeout", "19"), 0);
-	EXPECT_EQ(write_parameter("deadline_ms", "1234"), 0);
-	EXPECT_EQ(byte_of(ctx, id, OPT(RESPONSE_TIMEOUT)), 17);
-	EXPECT_EQ(byte_of(ctx, id, OPT(MAX_RETRIES)), 4);
-	EXPECT_EQ(byte_of(ctx, id, OPT(MRA_TIMEOUT)), 19);
-	EXPECT_EQ(deadline_of(ctx, id), 1234);
-	EXPECT_EQ(set_byte(ctx, id, OPT(RESPONSE_TIMEOUT), 5), 0);
-	EXPECT_EQ(byte_of(ctx, id, OPT(RESPONSE_TIMEOUT)), 5);
-	EXPECT_EQ(write_parameter("response_timeout", "13"), 0);
-	EXPECT_EQ(write_parameter("max_retries", "15"), 0);
-	EXPECT_EQ(write_parameter("mra_timeout", "24"), 0);
-	EXPECT_EQ(write_parameter("deadline_ms", "0"), 0);
-	EXPECT_EQ(byte_of(ctx, id, OPT(RESPONSE_TIMEOUT)), 5);
-	EXPECT_EQ(byte_of(ctx, id, OPT(MRA_TIMEOUT)), 24);
-}
-
 static void expect_all(int ctx, uint32_t id, int response, int retries, int mra, int deadline)
 {
 	EXPECT_EQ(byte_of(ctx, id, OPT(RESPONSE_TIMEOUT)), response);
@@ -112,7 +74,45 @@ static void expect_all(int ctx, uint32_t id, int response, int retries, int mra,
 	EXPECT_EQ(deadline_of(ctx, id), (uint32_t)deadline);
 }
 
-TEST(what_a_namespace_says_comes_before_the_module)
+static void set_all(const char *response, const char *retries, const char *mra,
+		    const char *deadline)
+{
+	EXPECT_EQ(write_setting("response_timeout", response), 0);
+	EXPECT_EQ(write_setting("max_retries", retries), 0);
+	EXPECT_EQ(write_setting("mra_timeout", mra), 0);
+	EXPECT_EQ(write_setting("deadline_ms", deadline), 0);
+}
+
+/* A namespace that has set nothing follows the initial one. */
+TEST(what_is_not_set_is_the_initial_namespace_s)
+{
+	int ctx = get_ctx(), initial = MUST(open("/proc/self/ns/net", O_RDONLY)), inner;
+	uint32_t here = get_id(ctx, -1, 0), there;
+
+	expect_all(ctx, here, 13, 15, 24, 0);
+	set_all("17", "4", "19", "1234");
+	expect_all(ctx, here, 17, 4, 19, 1234);
+	MUST(unshare(CLONE_NEWNET));
+	inner = MUST(open("/proc/self/ns/net", O_RDONLY));
+	there = get_id(ctx, -1, 0);
+	EXPECT_EQ(setting("response_timeout"), -1);
+	expect_all(ctx, there, 17, 4, 19, 1234);
+	EXPECT_EQ(write_setting("max_retries", "15"), 0);
+	EXPECT_EQ(write_setting("deadline_ms", "9000"), 0);
+	expect_all(ctx, there, 17, 15, 19, 9000);
+	expect_all(ctx, here, 17, 4, 19, 1234);
+	MUST(setns(initial, CLONE_NEWNET));
+	EXPECT_EQ(set_byte(ctx, here, OPT(RESPONSE_TIMEOUT), 5), 0);
+	set_all("-1", "-1", "-1", "0");
+	expect_all(ctx, here, 5, 15, 24, 0);
+	expect_all(ctx, there, 13, 15, 24, 9000);
+	MUST(setns(inner, CLONE_NEWNET));
+	set_all("-1", "-1", "-1", "0");
+	expect_all(ctx, there, 13, 15, 24, 0);
+	MUST(setns(initial, CLONE_NEWNET));
+}
+
+TEST(what_a_namespace_sets_is_its_own)
 {
 	int ctx = get_ctx();
 	uint32_t id;
@@ -124,14 +124,11 @@ TEST(what_a_namespace_says_comes_before_the_module)
 	EXPECT_EQ(setting("mra_timeout"), -1);
 	EXPECT_EQ(setting("deadline_ms"), 0);
 	expect_all(ctx, id, 13, 15, 24, 0);
-	EXPECT_EQ(write_setting("response_timeout", "0"), 0);
-	EXPECT_EQ(write_setting("max_retries", "0"), 0);
-	EXPECT_EQ(write_setting("mra_timeout", "24"), 0);
-	EXPECT_EQ(write_setting("deadline_ms", "5000"), 0);
+	set_all("0", "0", "24", "5000");
 	expect_all(ctx, id, 0, 0, 24, 5000);
 	EXPECT_EQ(write_setting("mra_timeout", "7"), 0);
 	expect_all(ctx, id, 0, 0, 7, 5000);
-	/* The options of the id take precedence over both. */
+	/* The options of the id take precedence. */
 	EXPECT_EQ(set_byte(ctx, id, OPT(MAX_RETRIES), 9), 0);
 	EXPECT_EQ(set_deadline(ctx, id, 6000), 0);
 	expect_all(ctx, id, 0, 9, 7, 6000);
@@ -186,11 +183,6 @@ TEST(values_have_bounds)
 	EXPECT_EQ(deadline_of(ctx, id), 86400000);
 	EXPECT_EQ(set_deadline(ctx, id, 0), 0);
 	EXPECT_EQ(deadline_of(ctx, id), 0);
-	EXPECT_EQ(write_parameter("response_timeout", "32"), -EINVAL);
-	EXPECT_EQ(write_parameter("max_retries", "16"), -EINVAL);
-	EXPECT_EQ(write_parameter("mra_timeout", "25"), -EINVAL);
-	EXPECT_EQ(write_parameter("deadline_ms", "86400001"), -EINVAL);
-	EXPECT_EQ(write_parameter("deadline_ms", "-1"), -EINVAL);
 }
 
 TEST(wrong_length_is_einval)

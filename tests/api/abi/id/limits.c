@@ -50,12 +50,20 @@ TEST(limits_have_bounds_and_are_roots)
 	limits_reset();
 	for (uint32_t what = CONTEXTS; what <= RING_PAGES; what++)
 		for (int i = 0; i < 5; i++)
-			EXPECT_EQ(write_limit(USER, what, bad[i]), -EINVAL);
-	EXPECT_EQ(write_limit(CONTEXT, IDS, "0"), -EINVAL);
-	EXPECT_EQ(write_limit(CONTEXT, IDS, "2147483647"), 0);
+			EXPECT_EQ(write_limit(what, bad[i]), -EINVAL);
+	for (int i = 0; i < 5; i++)
+		EXPECT_EQ(write_percent(bad[i]), -EINVAL);
+	EXPECT_EQ(write_percent("101"), -EINVAL);
+	EXPECT_EQ(write_limit(IDS, "2147483647"), 0);
+	EXPECT_EQ(write_percent("100"), 0);
 	EXPECT_EQ(usage_as(0, get_ctx(), IDS).out_context_limit, 2147483647);
+	/* Rounded up. */
+	EXPECT_EQ(write_percent("1"), 0);
+	EXPECT_EQ(write_limit(IDS, "101"), 0);
+	EXPECT_EQ(usage_as(0, get_ctx(), IDS).out_context_limit, 2);
 	become(ANNA);
-	EXPECT_EQ(write_limit(USER, IDS, "5"), -EACCES);
+	EXPECT_EQ(write_limit(IDS, "5"), -EACCES);
+	EXPECT_EQ(write_percent("5"), -EACCES);
 	become(0);
 	limits_reset();
 }
@@ -113,7 +121,6 @@ TEST(queues)
 	expect_usage(ANNA, ctx, QUEUES, 2, 2);
 	/* Another context may have more, up to the limit of the user. */
 	queue = get_queue(open_as(ANNA));
-	set_limit(CONTEXT, QUEUES, 100);
 	set_limit(USER, QUEUES, 3);
 	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_QUEUE_CREATE, &create), -EDQUOT);
 	EXPECT_EQ(usage_as(ANNA, ctx, QUEUES).out_user_refused, 1);
@@ -121,7 +128,7 @@ TEST(queues)
 	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_QUEUE_CREATE, &create), 0);
 	/* The queue of an id that is refused is not counted. */
 	MUST(close(create.out_fd));
-	set_limit(CONTEXT, IDS, 1);
+	set_limit(USER, IDS, 1);
 	EXPECT_EQ(rca_call(ctx, RDMA_CM_ALT_RESOLVE, &new), -EDQUOT);
 	expect_usage(ANNA, ctx, QUEUES, 2, 2);
 }
@@ -211,30 +218,33 @@ TEST(crowd_gets_exactly_what_there_is)
 	limits_reset();
 	crowd.ctx = open_as(ANNA);
 	set_limit(USER, IDS, 250);
+	get_id(open_as(ANNA), -1, 0);
 	start_threads(threads, 4, make_ids, &crowd);
 	join_threads(threads, 4);
-	EXPECT_EQ(crowd.made, 250);
-	EXPECT_EQ(crowd.refused, 150);
-	expect_usage(ANNA, crowd.ctx, IDS, 250, 250);
-	EXPECT_EQ(usage_as(ANNA, crowd.ctx, IDS).out_user_refused, 150);
+	EXPECT_EQ(crowd.made, 249);
+	EXPECT_EQ(crowd.refused, 151);
+	expect_usage(ANNA, crowd.ctx, IDS, 249, 250);
+	EXPECT_EQ(usage_as(ANNA, crowd.ctx, IDS).out_user_refused, 151);
 }
 
 TEST(privileged_opener_has_the_limit_of_the_context_alone)
 {
 	uint32_t none;
-	int ctx;
+	int ctx, other;
 
 	limits_reset();
 	ctx = get_ctx();
-	set_limit(USER, IDS, 1);
-	set_limit(CONTEXT, IDS, 3);
-	for (int i = 0; i < 3; i++)
+	other = get_ctx();
+	set_limit(USER, IDS, 3);
+	for (int i = 0; i < 3; i++) {
 		get_id(ctx, -1, 0);
+		get_id(other, -1, 0);
+	}
 	EXPECT_EQ(usage_as(0, ctx, IDS).out_user_limit, UINT32_MAX);
 	/* The context was opened by a privileged user. */
 	become(ANNA);
 	EXPECT_EQ(rca_create(ctx, -1, RDMA_PS_TCP, IB_UVERBS_QPT_RC, 0, &none), -EDQUOT);
-	set_limit(CONTEXT, IDS, 4);
+	set_limit(USER, IDS, 4);
 	become(ANNA);
 	get_id(ctx, -1, 0);
 }

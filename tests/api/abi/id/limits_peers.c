@@ -71,27 +71,31 @@ static void serve(struct server *server, int ctx, int queue, uint16_t port, int 
 
 TEST(flood_fills_one_users_backlog_and_not_anothers)
 {
-	struct server anna, bert;
+	struct server anna, annas, bert;
 	int ctx, queue, others, other_queue;
 	event_t ev;
 
 	limits_reset();
 	set_limit(USER, REQUESTS, ROOM);
 	anna = get_server(ANNA, PORT, 0);
+	annas = get_server(ANNA, PORT + 2, 0);
 	bert = get_server(BERT, PORT + 1, 0);
 	ctx = get_ctx();
 	queue = get_queue(ctx);
+	/* One of the requests waits in another context of the user. */
+	flood(ctx, queue, PORT + 2, 1);
+	await_usage(ANNA, annas.ctx, REQUESTS, 1, 1);
 	flood(ctx, queue, PORT, FLOOD);
 	await_refusals(ANNA, anna.ctx, REQUESTS, true);
-	await_usage(ANNA, anna.ctx, REQUESTS, ROOM, ROOM);
-	expect_usage(ANNA, anna.ctx, IDS, ROOM + 1, ROOM + 1);
+	await_usage(ANNA, anna.ctx, REQUESTS, ROOM - 1, ROOM);
+	expect_usage(ANNA, anna.ctx, IDS, ROOM, ROOM + 2);
 
 	others = get_ctx();
 	other_queue = get_queue(others);
 	serve(&bert, others, other_queue, PORT + 1, 2 * ROOM);
 	EXPECT_EQ(usage_as(BERT, bert.ctx, REQUESTS).out_user_refused, 0);
 	expect_usage(BERT, bert.ctx, REQUESTS, 0, 0);
-	expect_usage(ANNA, anna.ctx, REQUESTS, ROOM, ROOM);
+	expect_usage(ANNA, anna.ctx, REQUESTS, ROOM - 1, ROOM);
 
 	/* Requests beyond the limit are sent again, and each arrives once. */
 	for (int i = 0; i < FLOOD; i++) {
@@ -100,7 +104,7 @@ TEST(flood_fills_one_users_backlog_and_not_anothers)
 		EXPECT_EVENT(queue, CONNECT_RESPONSE, 0);
 	}
 	EXPECT(!event_waits(anna.queue));
-	expect_usage(ANNA, anna.ctx, REQUESTS, 0, 0);
+	expect_usage(ANNA, anna.ctx, REQUESTS, 0, 1);
 	MUST(close(queue));
 	MUST(close(other_queue));
 }

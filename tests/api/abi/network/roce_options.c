@@ -111,25 +111,6 @@ TEST(they_come_before_the_device)
 	EXPECT_EQ(set_presets(ctx, wildcard, &preset, 1), 0);
 }
 
-static int write_parameter(const char *text)
-{
-	int fd = open("/sys/module/rdma_cm_alt/parameters/default_roce_mode", O_WRONLY);
-	int ret;
-
-	EXPECT(fd >= 0);
-	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
-	close(fd);
-	return ret;
-}
-
-TEST(parameter_is_one_of_two_versions)
-{
-	EXPECT_EQ(write_parameter("0"), -EINVAL);
-	EXPECT_EQ(write_parameter("3"), -EINVAL);
-	EXPECT_EQ(write_parameter("1"), 0);
-	EXPECT_EQ(write_parameter("2"), 0);
-}
-
 TEST(gid_type_that_the_port_lacks_is_enodev)
 {
 	int ctx = get_ctx();

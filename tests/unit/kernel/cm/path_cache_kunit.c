@@ -162,29 +162,24 @@ static void answer_is_too_old_after_a_while(struct kunit *test)
 	KUNIT_EXPECT_NE(test, find(2, EPOCH, AGE), 0u);
 }
 
+/* Answers that are kept. */
+#define MOST	16384
+
 static void answers_that_are_not_used_go_first(struct kunit *test)
 {
-	unsigned int before = rca_path_cache_max, peer;
+	const struct sa_path_rec path = {};
+	struct rca_path_key key = key_to(1);
+	struct sa_path_rec found;
 
-	rca_path_cache_max = 4;
-	for (peer = 1; peer <= 4; peer++)
-		add(peer, EPOCH, 0);
-	find(1, EPOCH, AGE);
-	find(3, EPOCH, AGE);
-	add(5, EPOCH, 0);
-	add(6, EPOCH, 0);
-	for (peer = 1; peer <= 6; peer++)
-		KUNIT_EXPECT_EQ_MSG(test, !!find(peer, EPOCH, AGE), peer != 2 && peer != 4,
-				    "peer %u", peer);
-	/* A lower limit takes effect with the next answer; none is kept with 0. */
-	rca_path_cache_max = 1;
-	add(7, EPOCH, 0);
-	for (peer = 1; peer <= 6; peer++)
-		KUNIT_EXPECT_EQ_MSG(test, find(peer, EPOCH, AGE), 0u, "peer %u", peer);
-	rca_path_cache_max = 0;
-	add(8, EPOCH, 0);
-	KUNIT_EXPECT_EQ(test, find(8, EPOCH, AGE), 0u);
-	rca_path_cache_max = before;
+	for (key.device = 1; key.device <= MOST; key.device++)
+		rca_path_cache_add(&key, EPOCH, &path);
+	for (key.device = 1; key.device <= 3; key.device += 2)
+		KUNIT_EXPECT_NE(test, rca_path_cache_find(&key, EPOCH, AGE, &found), 0u);
+	for (key.device = MOST + 1; key.device <= MOST + 2; key.device++)
+		rca_path_cache_add(&key, EPOCH, &path);
+	for (key.device = 1; key.device <= MOST + 2; key.device++)
+		KUNIT_EXPECT_EQ_MSG(test, !!rca_path_cache_find(&key, EPOCH, AGE, &found),
+				    key.device != 2 && key.device != 4, "device %u", key.device);
 }
 
 static void one_of_many_asks_again(struct kunit *test)

@@ -2,6 +2,7 @@
 /* Tests of kernel/ctx/limits.c, and of the charges for ids, events and contexts. */
 #include <kunit/test.h>
 #include <linux/err.h>
+#include <linux/kernel.h>
 #include <linux/limits.h>
 #include <linux/string.h>
 
@@ -186,6 +187,30 @@ static void too_many_contexts_are_refused(struct kunit *test)
 	rca_account_close(&one);
 	KUNIT_ASSERT_EQ(test, rca_account_open(&two, ANNA, false), 0);
 	rca_account_close(&two);
+}
+
+static void part_of_a_context_is_rounded_up(struct kunit *test)
+{
+	static const struct {
+		unsigned int user, percent, context;
+	} cases[] = {
+		{ 1, 1, 1 }, { 100, 1, 1 }, { 101, 1, 2 }, { 3, 25, 1 }, { 4, 25, 1 }, { 5, 25, 2 },
+		{ 7, 100, 7 }, { INT_MAX, 1, 21474837 }, { INT_MAX, 100, INT_MAX },
+	};
+	unsigned int percent = rca_max_context_percent, i;
+	struct rca_account one;
+
+	KUNIT_ASSERT_EQ(test, rca_account_open(&one, ANNA, false), 0);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		rca_user_limits[IDS] = cases[i].user;
+		rca_max_context_percent = cases[i].percent;
+		rca_set_context_limits();
+		KUNIT_EXPECT_EQ(test, usage(&one, IDS).context.limit, cases[i].context);
+		KUNIT_EXPECT_EQ(test, usage(&one, IDS).user.limit, cases[i].user);
+		KUNIT_EXPECT_EQ(test, usage(&one, CONTEXTS).context.limit, 1U);
+	}
+	rca_max_context_percent = percent;
+	rca_account_close(&one);
 }
 
 static void exempt_contexts_have_their_own_limit_alone(struct kunit *test)
@@ -422,6 +447,7 @@ static struct kunit_case limits_cases[] = {
 	KUNIT_CASE(limit_of_the_user_is_for_all_his_contexts),
 	KUNIT_CASE(limit_of_the_context_is_its_own),
 	KUNIT_CASE(too_many_contexts_are_refused),
+	KUNIT_CASE(part_of_a_context_is_rounded_up),
 	KUNIT_CASE(exempt_contexts_have_their_own_limit_alone),
 	KUNIT_CASE(limits_below_what_is_used_let_nothing_new_in),
 	KUNIT_CASE(largest_limit_is_no_overflow),
