@@ -404,19 +404,15 @@ bool rca_gate_take(struct rca_gate *gate, struct rca_ticket *ticket, unsigned in
  *
  * Does nothing if there is neither.
  *
- * Context: Any context.
+ * Context: Any context. The caller keeps the gate, or is an RCU reader.
  */
 void rca_gate_give(struct rca_ticket *ticket, bool answered)
 {
-	struct rca_gate *gate;
+	struct rca_gate *gate = READ_ONCE(ticket->gate);	/* pairs with rca_window_release() */
 	unsigned long flags;
 
-	if (READ_ONCE(ticket->state) == NOTHING)
+	if (!gate || READ_ONCE(ticket->state) == NOTHING)
 		return;
-	rcu_read_lock();
-	gate = READ_ONCE(ticket->gate);	/* pairs with rca_window_release() */
-	if (!gate)
-		goto out_unlock_rcu;
 	spin_lock_irqsave(&gate->lock, flags);
 	/* Unless a concurrent call has ended it already; the window may then be unreferenced. */
 	if (ticket->state != NOTHING) {
@@ -428,8 +424,6 @@ void rca_gate_give(struct rca_ticket *ticket, bool answered)
 		give(gate, ticket);
 	}
 	spin_unlock_irqrestore(&gate->lock, flags);
-out_unlock_rcu:
-	rcu_read_unlock();
 }
 
 static long hold_left(const struct rca_ticket *ticket)
