@@ -177,7 +177,6 @@ int rca_obj_reserve(struct rca_obj *obj, struct rca_ctx *ctx, const struct rca_o
 void rca_obj_publish(struct rca_obj *obj);
 bool rca_obj_unpublish(struct rca_obj *obj);
 void rca_obj_unreserve(struct rca_obj *obj);
-bool __must_check rca_obj_tryget(struct rca_obj *obj);
 void rca_obj_release(struct rca_obj *obj);
 struct rca_obj *rca_obj_lookup(struct rca_ctx *ctx, u32 handle, enum rca_kind kind);
 struct rca_obj *rca_obj_claim_handle(struct rca_ctx *ctx, u32 handle, enum rca_kind kind);
@@ -189,6 +188,15 @@ static inline struct rca_obj *rca_obj_get(struct rca_obj *obj)
 {
 	refcount_inc(&obj->ref);
 	return obj;
+}
+
+/*
+ * Get a reference on an object whose last reference may have been put; RCU or a lock keeps its
+ * memory. Returns false if it has. Any context.
+ */
+static inline bool __must_check rca_obj_tryget(struct rca_obj *obj)
+{
+	return refcount_inc_not_zero(&obj->ref);
 }
 
 /* Put a reference on an object, which is released with the last one. Any context. */

@@ -186,15 +186,6 @@ void rca_obj_unreserve(struct rca_obj *obj)
 	WARN_ON_ONCE(xa_erase(&obj->ctx->table, obj->handle));
 }
 
-/*
- * Get a reference on an object whose last reference may have been put; RCU or a lock keeps its
- * memory. Returns false if it has. Any context.
- */
-bool rca_obj_tryget(struct rca_obj *obj)
-{
-	return refcount_inc_not_zero(&obj->ref);
-}
-
 /* The last reference was put. Any context. */
 void rca_obj_release(struct rca_obj *obj)
 {

@@ -197,8 +197,8 @@ static int put_dev(struct sk_buff *skb, const struct rca_id *id)
 /* What the connection of an id is made over, and why no trunk. */
 RCA_VISIBLE_IF_KUNIT int rca_nl_put_transport(struct sk_buff *skb, const struct rca_id *id)
 {
+	struct rdma_cm_alt_route route;
 	const char *why;
-	union ib_gid dgid;
 
 	lockdep_assert_held(&id->op);
 	if (!id->dev || !id->lower)
@@ -207,9 +207,10 @@ RCA_VISIBLE_IF_KUNIT int rca_nl_put_transport(struct sk_buff *skb, const struct 
 	if (nla_put_string(skb, RDMA_CM_ALT_NL_A_TRANSPORT, id->tp->name) ||
 	    (why && nla_put_string(skb, RDMA_CM_ALT_NL_A_NO_TRUNK, why)))
 		return -EMSGSIZE;
-	if (id->tp->over_tcp || !rca_id_dgid(id, &dgid))
+	rca_id_fill_route_locked(id, &route);
+	if (id->tp->over_tcp || !memchr_inv(route.dgid, 0, sizeof(route.dgid)))
 		return 0;
-	return nla_put(skb, RDMA_CM_ALT_NL_A_DGID, sizeof(dgid), &dgid);
+	return nla_put(skb, RDMA_CM_ALT_NL_A_DGID, sizeof(route.dgid), route.dgid);
 }
 
 /* While an operation is under way, the device of an id can be read, but not its addresses. */

@@ -22,21 +22,6 @@
 #include "lib/wire.h"
 #include "transport/transport.h"
 
-/**
- * rca_id_lookup() - find an id by its handle
- * @ctx: context
- * @handle: handle
- *
- * Context: Any context.
- * Return: the id with a reference, -ENOENT, or -EINVAL if @handle is not that of an id.
- */
-struct rca_id *rca_id_lookup(struct rca_ctx *ctx, u32 handle)
-{
-	struct rca_obj *obj = rca_obj_lookup(ctx, handle, RCA_KIND_ID);
-
-	return IS_ERR(obj) ? ERR_CAST(obj) : rca_id_of(obj);
-}
-
 /* Option state of ids without one. */
 const struct rca_opts rca_no_opts;
 
@@ -244,32 +229,13 @@ static void pack_path(struct ib_path_rec_data *out, struct sa_path_rec *rec, u32
 }
 
 /**
- * rca_id_dgid() - get the GID of the peer of an id
- * @id: the id, on a device that is not over TCP
- * @dgid: set, or not changed if there is no peer
- *
- * Context: Process context. Expects @id->op to be held by the caller, or @id to be unpublished.
- * Return: whether there is one.
- */
-bool rca_id_dgid(const struct rca_id *id, void *dgid)
-{
-	if (id->link.ib) {
-		memcpy(dgid, id->link.dgid, sizeof(id->link.dgid));
-		return true;
-	}
-	if (!rca_addr_is_set(&id->dst) || rca_addr_is_any(&id->dst))
-		return false;
-	return !rdma_ip2gid((struct sockaddr *)&id->dst.sa, dgid);
-}
-
-/**
  * rca_id_fill_route_locked() - describe addresses, device and paths of an id to user space
  * @id: the id
  * @route: filled in as far as known
  *
  * Context: Process context. Expects @id->op to be held by the caller, or @id to be unpublished.
  */
-void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route)
+void rca_id_fill_route_locked(const struct rca_id *id, struct rdma_cm_alt_route *route)
 {
 	memset(route, 0, sizeof(*route));
 	memcpy(&route->src, &id->local, sizeof(route->src));
@@ -288,7 +254,10 @@ void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route
 	}
 	/* RoCE has only the default partition (IBTA annex A16.4.3). */
 	route->pkey = cpu_to_be16(id->link.ib ? id->link.pkey : IB_DEFAULT_PKEY_FULL);
-	rca_id_dgid(id, route->dgid);
+	if (id->link.ib)
+		memcpy(route->dgid, id->link.dgid, sizeof(route->dgid));
+	else if (rca_addr_is_set(&id->dst) && !rca_addr_is_any(&id->dst))
+		rdma_ip2gid((struct sockaddr *)&id->dst.sa, (union ib_gid *)route->dgid);
 	if (!id->setup || !id->setup->has_path)
 		return;
 	pack_path(&route->path[0], &id->setup->path, IB_PATH_PRIMARY);

@@ -3,6 +3,7 @@
 #ifndef RCA_ID_ID_H
 #define RCA_ID_ID_H
 
+#include <linux/err.h>
 #include <linux/etherdevice.h>
 #include <linux/limits.h>
 #include <linux/list.h>
@@ -460,6 +461,21 @@ static inline struct rca_id *rca_id_of(struct rca_obj *obj)
 	return container_of(obj, struct rca_id, obj);
 }
 
+/**
+ * rca_id_lookup() - find an id by its handle
+ * @ctx: context
+ * @handle: handle
+ *
+ * Context: Any context.
+ * Return: the id with a reference, -ENOENT, or -EINVAL if @handle is not that of an id.
+ */
+static inline struct rca_id *rca_id_lookup(struct rca_ctx *ctx, u32 handle)
+{
+	struct rca_obj *obj = rca_obj_lookup(ctx, handle, RCA_KIND_ID);
+
+	return IS_ERR(obj) ? ERR_CAST(obj) : rca_id_of(obj);
+}
+
 /* Takes another reference. Any context. */
 static inline struct rca_id *rca_id_get(struct rca_id *id)
 {
@@ -514,7 +530,6 @@ struct rca_id *rca_id_create_child(struct rca_id *listener);
 void rca_id_leave_netns(struct rca_id *id);
 void rca_id_publish(struct rca_id *id);
 void rca_id_free_unpublished(struct rca_id *id);
-struct rca_id *rca_id_lookup(struct rca_ctx *ctx, u32 handle);
 
 /* State */
 struct rca_step rca_id_step(struct rca_id *id, enum rca_input input);
@@ -555,8 +570,7 @@ bool rca_id_bound(const struct rca_id *id);
 void rca_id_numbers(const struct rca_id *id, struct rca_tp_numbers *out);
 void rca_id_drop_lower(struct rca_id *id);
 void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route);
-bool rca_id_dgid(const struct rca_id *id, void *dgid);
-void rca_id_fill_route_locked(struct rca_id *id, struct rdma_cm_alt_route *route);
+void rca_id_fill_route_locked(const struct rca_id *id, struct rdma_cm_alt_route *route);
 int rca_id_set_gid_type(struct rca_id *id, u8 type);
 int rca_id_set_port_defaults(struct rca_id *id, const void *val, u32 len);
 enum ib_gid_type rca_id_gid_type(const struct rca_id *id, const struct rca_device *dev, u32 port);

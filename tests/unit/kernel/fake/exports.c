@@ -35,7 +35,7 @@ RCA_EXPORT(rca_connect);
 RCA_EXPORT(rca_establish);
 RCA_EXPORT(rca_event_alloc);
 RCA_EXPORT(rca_id_flush_work);
-RCA_EXPORT(rca_id_lookup);
+RCA_EXPORT(rca_obj_lookup);
 RCA_EXPORT(rca_obj_release);
 RCA_EXPORT(rca_post);
 RCA_EXPORT(rca_queue_consume);
