@@ -67,9 +67,18 @@ const char *rca_stats_span_name(enum rca_span span)
 	return names[span];
 }
 
-/* Not inline: most steps change no span. */
-static noinline void change_span(struct rca_stats __percpu *stats, enum rca_span was,
-				 enum rca_input input, ktime_t *since)
+/**
+ * rca_stats_step() - count a step of an id
+ * @stats: counters of its port
+ * @old: state before
+ * @input: input that was accepted
+ * @new: state after
+ * @since: start of the current span of the id; set when one begins or ends
+ *
+ * Context: Any context. The caller holds the lock of the id's state.
+ */
+void rca_stats_step(struct rca_stats __percpu *stats, enum rca_state old, enum rca_input input,
+		    enum rca_state new, ktime_t *since)
 {
 	static_assert(RCA_IN_COUNT <= 64);
 	static const u64 answers[RCA_SPANS] = {
@@ -81,9 +90,15 @@ static noinline void change_span(struct rca_stats __percpu *stats, enum rca_span
 		/* A peer that disconnects at the same time answers with its own DREQ. */
 		[RCA_SPAN_DISCONNECT] = BIT_ULL(RCA_IN_DREP) | BIT_ULL(RCA_IN_DREQ),
 	};
-	ktime_t now = ktime_get();
+	enum rca_span was;
+	ktime_t now;
 	u64 us;
 
+	this_cpu_inc(stats->inputs[input]);
+	if (span_of[old] == span_of[new])
+		return;
+	was = rca_stats_span(old);
+	now = ktime_get();
 	/* A span that ends otherwise measures a timeout, not the speed of a peer or fabric. */
 	if (was != RCA_SPAN_NONE && answers[was] & BIT_ULL(input)) {
 		us = max_t(s64, ktime_us_delta(now, *since), 0);
@@ -91,24 +106,6 @@ static noinline void change_span(struct rca_stats __percpu *stats, enum rca_span
 		this_cpu_add(stats->us[was], us);
 	}
 	*since = now;
-}
-
-/**
- * rca_stats_step() - count a step of an id
- * @stats: counters of its port
- * @old: state before
- * @input: input that was accepted
- * @now: state after
- * @since: start of the current span of the id; set when one begins or ends
- *
- * Context: Any context. The caller holds the lock of the id's state.
- */
-void rca_stats_step(struct rca_stats __percpu *stats, enum rca_state old, enum rca_input input,
-		    enum rca_state now, ktime_t *since)
-{
-	this_cpu_inc(stats->inputs[input]);
-	if (span_of[old] != span_of[now])
-		change_span(stats, rca_stats_span(old), input, since);
 }
 
 /* Counts for a port what has happened to a trunk, or because of it. As rca_device_stats(). */

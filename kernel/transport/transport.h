@@ -480,7 +480,7 @@ DECLARE_PER_CPU(struct rca_stats, rca_stats_elsewhere);
 enum rca_span rca_stats_span(enum rca_state state);
 const char *rca_stats_span_name(enum rca_span span);
 void rca_stats_step(struct rca_stats __percpu *stats, enum rca_state old, enum rca_input input,
-		    enum rca_state now, ktime_t *since);
+		    enum rca_state new, ktime_t *since);
 const char *rca_stats_trunk_name(enum rca_trunk_stat stat);
 void rca_stats_sum(const struct rca_stats __percpu *stats, struct rca_stats *sum);
 

@@ -47,7 +47,7 @@ struct zeros {
  * @outputs: the handler calls rca_ucmd_respond()
  * @alone: not allowed in a batch: it may wait for long, or does not act on an id
  * @services: built in only if ib_sa can ask for service records
- * @reserved: members that must be 0; unused entries have no bits
+ * @reserved: members that must be 0; unused entries come last, and have no bits
  */
 struct row {
 	int (*handler)(struct rca_ucmd *ucmd);
@@ -240,7 +240,7 @@ static long rca_ioctl(struct rca_ctx *ctx, unsigned int nr, void __user *user)
 	cmd.size = ucmd.size;	/* the caller may have changed it between the two reads */
 
 	bad = cmd.head.flags & ~row->flags;
-	for (i = 0; i < ARRAY_SIZE(row->reserved); i++)
+	for (i = 0; i < ARRAY_SIZE(row->reserved) && row->reserved[i].mask; i++)
 		bad |= words[row->reserved[i].word] & row->reserved[i].mask;
 	if (bad)
 		return -EOPNOTSUPP;
