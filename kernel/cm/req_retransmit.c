@@ -356,7 +356,8 @@ int rca_retry_keep(struct rca_id *id, const struct rca_tp_conn *conn)
 
 /*
  * Keep the private data of a request for datagrams, which ib_cm alone retransmits, until
- * rca_setup_drop_request(); but only if its deadline or its place requires that. Returns 0 or -ENOMEM.
+ * rca_setup_drop_request(); but only if its deadline or its place requires that. Returns 0 or
+ * -ENOMEM.
  */
 int rca_retry_keep_datagram(struct rca_id *id, const struct rca_tp_conn *conn)
 {

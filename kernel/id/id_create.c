@@ -154,8 +154,8 @@ int rca_id_set_paths(struct rca_id *id, const struct sa_path_rec *path,
 
 /**
  * rca_id_drop_setup() - free the connection state when an id is connected
- * @id: the id; no resolution is pending, and it has no slot in the send window: one that accepts had
- *      none, and one that has connected has released it
+ * @id: the id; no resolution is pending, and it has no slot in the send window: an id that accepts
+ *      had none, and one that connects has released it
  *
  * Context: Process context. Sleeps. Takes and releases @id->lock.
  */

@@ -11,7 +11,12 @@
 #include "trunk/trunk.h"
 
 /* The hello of the peer. */
-static const struct rca_hello the_hello = { .version = 1, .oldest = 1, .token = 0x1234, .features = 5 };
+static const struct rca_hello the_hello = {
+	.version = 1,
+	.oldest = 1,
+	.token = 0x1234,
+	.features = 5,
+};
 
 static const union ib_gid peer_gid = { .raw = { 0xfe, 0x80, [15] = 2 } };
 
