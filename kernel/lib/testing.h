@@ -81,7 +81,7 @@ void rca_wire_put_hdr(u8 *hdr, const union rca_addr *src, const union rca_addr *
 struct rca_bucket *rca_bind_bucket(const struct rca_bind *bind);
 
 /* Trunks */
-void rca_conn_fill(struct rca_trunk *trunk);
+bool rca_link_fill(struct rca_trunk_link *link);
 int rca_conn_record(struct rca_trunk *trunk, const struct rca_trunk_record *record);
 void rca_conn_lost(struct rca_trunk *trunk);
 int rca_link_create_cqs(struct rca_trunk_link *link, unsigned int sends, unsigned int receives);

@@ -432,8 +432,8 @@ enum rca_span {
  * @RCA_STAT_FAILED: links that could not be opened
  * @RCA_STAT_REPLACED: links that continue the session of the one before
  * @RCA_STAT_LOST: sessions that were lost while they had connections
- * @RCA_STAT_NO_TOKEN: requests of peers for a trunk, refused because of the token or the version, or
- *                     because the peer is barred
+ * @RCA_STAT_NO_TOKEN: requests of peers for a trunk, refused because of the token or the version,
+ *                     or because the peer is barred
  * @RCA_STAT_BAD_FRAME: frames that were not the peer's, or malformed: each has ended its link
  * @RCA_STAT_HELLO_SENT: hellos that were sent with an RTU
  * @RCA_STAT_HELLO_RECEIVED: hellos that were received with one

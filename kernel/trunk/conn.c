@@ -3,16 +3,18 @@
  * Connections over a trunk: the objects, their numbers and their timers.
  *
  * The index of the trunk finds a connection by its number until the owner destroys it. The object
- * stays in memory until its last record is in a frame, so destroying it does not wait for that.
+ * stays in memory until its last record is in a frame, so destroying it does not wait for that. If
+ * that frame is lost, the peer asks for the connection over the next link.
  *
- * The session delivers each record exactly once, so no timer sends one again. Timers end what a
- * program or the peer leaves open: a REQ that is not accepted, a REP that is not answered by an
- * RTU, an unanswered DREQ, and the timewait.
+ * A link loses no record unless it fails, so no timer sends one again. Timers end what a program or
+ * the peer leaves open: a REQ that is not accepted, a REP that is not answered by an RTU, an
+ * unanswered DREQ, and the timewait.
  *
  * Locking: rca_trunk.lock; process context.
  */
 #include "trunk/trunk.h"
 
+#include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
@@ -48,7 +50,7 @@ struct rca_trunk_conn *rca_conn_alloc(struct rca_trunk *trunk, u32 number, gfp_t
 	timerqueue_init(&conn->timer);
 	spin_lock(&trunk->lock);
 	trunk->users++;
-	conn->session = trunk->session.number;
+	conn->session = trunk->session;
 	conn->number = number;
 	if (!number) {
 		conn->number = trunk->next_number;
@@ -137,7 +139,7 @@ void rca_conn_callback_done(struct rca_trunk_conn *conn)
 bool rca_conn_has_session(const struct rca_trunk_conn *conn)
 {
 	lockdep_assert_held(&conn->trunk->lock);
-	return conn->session && conn->session == conn->trunk->session.number;
+	return conn->session && conn->session == conn->trunk->session;
 }
 
 /*
@@ -149,14 +151,30 @@ void rca_conn_forget(struct rca_trunk_conn *conn)
 	xa_cmpxchg(&conn->trunk->conns, conn->number, conn, NULL, 0);
 }
 
-/* Drop the unsent records of a connection, on which the caller holds a reference. */
+static void drop_data(struct rca_trunk_conn *conn)
+{
+	kfree(conn->data);
+	conn->data = NULL;
+	conn->data_len = 0;
+}
+
+/* The peer has answered the last REQ or REP, which is not sent again. */
+void rca_conn_answered(struct rca_trunk_conn *conn)
+{
+	rca_conn_stop_timer(conn);
+	drop_data(conn);
+	conn->to_send &= ~(BIT(RCA_RECORD_REQ) | BIT(RCA_RECORD_REP));
+}
+
+/*
+ * Drop the unsent records and the private data of a connection, on which the caller holds a
+ * reference.
+ */
 void rca_conn_withdraw(struct rca_trunk_conn *conn)
 {
 	lockdep_assert_held(&conn->trunk->lock);
 	conn->to_send = 0;
-	kfree(conn->data);
-	conn->data = NULL;
-	conn->data_len = 0;
+	drop_data(conn);
 	if (!list_empty(&conn->waiting)) {
 		list_del_init(&conn->waiting);
 		conn->ref--;	/* got in rca_conn_send() */

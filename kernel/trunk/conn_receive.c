@@ -3,8 +3,8 @@
  * Received frames, one frame and one record at a time for each trunk, and the end of its session
  * and of its connections.
  *
- * A peer may send anything. A record that does not fit the state of its connection is ignored if it
- * may have crossed an operation of this host; otherwise it ends the session.
+ * A peer may send anything, and after a link has failed anything again. A record that does not fit
+ * the state of its connection changes nothing.
  *
  * Locking: rca_trunk.lock, which is not held while an owner is called back.
  */
@@ -14,6 +14,8 @@
 #include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/list.h>
+#include <linux/random.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #include <rdma/ib_cm.h>
 
@@ -85,6 +87,43 @@ static void keep_peer(struct rca_trunk_conn *conn, const struct rca_record_qp *q
 	conn->responder_resources = qp->initiator_depth;
 }
 
+/*
+ * Answer a record about a connection that this host does not keep. @conn: a connection that was
+ * allocated for it, whose reference is put; NULL: allocate one only if no frame has room.
+ */
+static void answer(struct rca_trunk *trunk, struct rca_trunk_conn *conn,
+		   const struct rca_trunk_record *record)
+{
+	int ret = -EAGAIN;
+
+	spin_lock(&trunk->lock);
+	if (trunk->link)
+		ret = rca_link_add(trunk->link, record);
+	spin_unlock(&trunk->lock);
+	if (ret == -EAGAIN && !conn)
+		conn = rca_conn_alloc(trunk, record->conn, GFP_ATOMIC | __GFP_NOWARN);
+	if (!conn)
+		return;
+	spin_lock(&trunk->lock);
+	conn->state = RCA_CONN_CLOSED;
+	conn->reason = record->reason;
+	conn->peer_qpn = record->remote_qpn;
+	if (ret == -EAGAIN)
+		rca_conn_send(conn, record->type);
+	rca_conn_abandon(conn);
+	spin_unlock(&trunk->lock);
+}
+
+/* The answer to a REP or an ASK of a connection that has ended at this host. */
+static struct rca_trunk_record no_connection(const struct rca_trunk_record *record)
+{
+	return (struct rca_trunk_record) {
+		.type = RCA_RECORD_DREQ,
+		.conn = record->conn,
+		.remote_qpn = record->qp.qp_num,
+	};
+}
+
 static void handle_rep(struct rca_trunk_conn *conn, const struct rca_trunk_record *record)
 {
 	struct rca_trunk *trunk = conn->trunk;
@@ -93,18 +132,25 @@ static void handle_rep(struct rca_trunk_conn *conn, const struct rca_trunk_recor
 		.has_conn = true,
 		.ca_guid = trunk->ca_guid,
 	};
+	const struct rca_trunk_record no_conn = no_connection(record);
+	bool expected, has_ended = false;
 	struct private_data buf;
-	bool expected;
 
 	spin_lock(&trunk->lock);
 	expected = conn->state == RCA_CONN_REQ_SENT;
 	if (expected) {
 		conn->state = RCA_CONN_REP_RCVD;
-		rca_conn_stop_timer(conn);
+		rca_conn_answered(conn);
 		keep_peer(conn, &record->qp);
 		conn->ack_timeout = rca_conn_ack_timeout(record->ack_delay, conn->ack_timeout - 1);
+	} else if (conn->state == RCA_CONN_UP) {
+		rca_conn_send(conn, RCA_RECORD_RTU);	/* the peer lacks it */
+	} else if (conn->state >= RCA_CONN_TIMEWAIT) {
+		has_ended = true;
 	}
 	spin_unlock(&trunk->lock);
+	if (has_ended)
+		answer(trunk, NULL, &no_conn);
 	if (!expected)
 		return;
 	set_qp(&event.conn, &record->qp);
@@ -123,7 +169,7 @@ static void handle_rtu(struct rca_trunk_conn *conn)
 	expected = conn->state == RCA_CONN_REP_SENT;
 	if (expected) {
 		conn->state = RCA_CONN_UP;
-		rca_conn_stop_timer(conn);
+		rca_conn_answered(conn);
 	}
 	spin_unlock(&trunk->lock);
 	if (expected)
@@ -166,26 +212,29 @@ static bool has_peer(const struct rca_trunk_conn *conn)
 	return conn->state > RCA_CONN_REQ_SENT && conn->state <= RCA_CONN_DREQ_SENT;
 }
 
-static int handle_dreq(struct rca_trunk_conn *conn, const struct rca_trunk_record *record)
+/* Does a record name the QP of a connection, if it has one? Else it is about an older one. */
+static bool names_qp(const struct rca_trunk_conn *conn, const struct rca_trunk_record *record)
+{
+	return !conn->qp.qp_num || record->remote_qpn == conn->qp.qp_num;
+}
+
+static void handle_dreq(struct rca_trunk_conn *conn, const struct rca_trunk_record *record)
 {
 	static const struct rca_tp_event event = { .input = RCA_IN_DREQ };
 	struct rca_trunk *trunk = conn->trunk;
 	bool expected;
 
 	spin_lock(&trunk->lock);
-	expected = has_peer(conn);
-	if (conn->qp.qp_num && record->remote_qpn != conn->qp.qp_num) {
-		spin_unlock(&trunk->lock);
-		return -EPROTO;
-	}
-	if (expected)
+	expected = has_peer(conn) && names_qp(conn, record);
+	if (expected) {
+		rca_conn_withdraw(conn);
 		rca_conn_enter_timewait(conn);
-	if (conn->state == RCA_CONN_TIMEWAIT)
+	}
+	if (conn->state == RCA_CONN_TIMEWAIT || !names_qp(conn, record))
 		rca_conn_send(conn, RCA_RECORD_DREP);
 	spin_unlock(&trunk->lock);
 	if (expected)
 		call_back(conn, &event);
-	return 0;
 }
 
 static void handle_drep(struct rca_trunk_conn *conn)
@@ -211,39 +260,29 @@ static void handle_held(struct rca_trunk_conn *conn, const struct rca_trunk_reco
 
 	spin_lock(&trunk->lock);
 	expected = conn->state == RCA_CONN_REQ_SENT;
-	if (expected)
+	if (expected) {
+		conn->held = true;
 		rca_conn_stop_timer(conn);
+	}
 	spin_unlock(&trunk->lock);
 	if (expected)
 		call_back(conn, &event);
 }
 
-/*
- * Answer a record about a connection that this host does not keep. @conn: a connection that was
- * allocated for it, whose reference is put; NULL: allocate one only if no frame has room.
- */
-static void answer(struct rca_trunk *trunk, u32 number, struct rca_trunk_conn *conn,
-		   enum rca_record_type type, u16 reason)
+/* The peer has a connection: tell it if this host has not. */
+static void handle_ask(struct rca_trunk_conn *conn, const struct rca_trunk_record *record)
 {
-	const struct rca_trunk_record record = {
-		.type = type, .conn = number, .reason = reason, .delay_ms = RCA_CONN_HELD_MS,
-	};
-	int ret;
+	const struct rca_trunk_record no_conn = no_connection(record);
+	struct rca_trunk *trunk = conn->trunk;
+	bool has_ended;
 
 	spin_lock(&trunk->lock);
-	ret = rca_trunk_add(trunk, &record);
+	has_ended = conn->state == RCA_CONN_NEW || conn->state >= RCA_CONN_TIMEWAIT ||
+		    (record->remote_qpn && !names_qp(conn, record)) ||
+		    (conn->peer_qpn && record->qp.qp_num && record->qp.qp_num != conn->peer_qpn);
 	spin_unlock(&trunk->lock);
-	if (ret == -EAGAIN && !conn)
-		conn = rca_conn_alloc(trunk, number, GFP_ATOMIC | __GFP_NOWARN);
-	if (!conn)
-		return;
-	spin_lock(&trunk->lock);
-	conn->state = RCA_CONN_CLOSED;
-	conn->reason = reason;
-	if (ret == -EAGAIN)
-		rca_conn_send(conn, type);
-	rca_conn_abandon(conn);
-	spin_unlock(&trunk->lock);
+	if (has_ended)
+		answer(trunk, NULL, &no_conn);
 }
 
 /* Passive side: set up a connection from its REQ. Returns 0 or a negative errno. */
@@ -285,25 +324,62 @@ static int route_req(struct rca_trunk_conn *conn, const struct rca_trunk_record 
 	return callbacks->request_for(trunk->dev, conn, &req);
 }
 
-/* Answer a refused REQ. No other user has the connection; a callback may have rejected it. */
-static void refuse(struct rca_trunk_conn *conn, int err)
+/*
+ * Answer a refused REQ. @conn: its connection, which has no other user, and which a callback may
+ * have rejected; NULL: there is none.
+ */
+static void refuse(struct rca_trunk *trunk, u32 number, struct rca_trunk_conn *conn, int err)
 {
-	struct rca_trunk *trunk = conn->trunk;
+	struct rca_trunk_record record = { .type = RCA_RECORD_REJ, .conn = number };
 
-	rca_conn_forget(conn);
-	if (conn->state == RCA_CONN_CLOSED) {
+	if (conn)
+		rca_conn_forget(conn);
+	if (conn && conn->state == RCA_CONN_CLOSED) {
 		spin_lock(&trunk->lock);
 		rca_conn_abandon(conn);
 		spin_unlock(&trunk->lock);
-	} else if (err == -ENOMEM) {
-		answer(trunk, conn->number, conn, RCA_RECORD_HELD, 0);
-	} else if (err == -EBUSY) {
-		/* The peer's numbers have wrapped around; it repeats the REQ with another one. */
-		answer(trunk, conn->number, conn, RCA_RECORD_REJ, IB_CM_REJ_STALE_CONN);
-	} else if (err == -EADDRNOTAVAIL) {
-		answer(trunk, conn->number, conn, RCA_RECORD_REJ, IB_CM_REJ_INVALID_SERVICE_ID);
-	} else {
-		answer(trunk, conn->number, conn, RCA_RECORD_REJ, IB_CM_REJ_CONSUMER_DEFINED);
+		return;
+	}
+	switch (err) {
+	case -ENOMEM:
+		record.type = RCA_RECORD_HELD;
+		record.delay_ms = RCA_CONN_HELD_MS;
+		break;
+	case -EBUSY:	/* the peer repeats the REQ with another number */
+		record.reason = IB_CM_REJ_STALE_CONN;
+		break;
+	case -EADDRNOTAVAIL:
+		record.reason = IB_CM_REJ_INVALID_SERVICE_ID;
+		break;
+	default:
+		record.reason = IB_CM_REJ_CONSUMER_DEFINED;
+		break;
+	}
+	answer(trunk, conn, &record);
+}
+
+/*
+ * A REQ with the number of a connection. Returns 0 if it is that of the connection, which was
+ * repeated over another link; -EBUSY if it is of another one, or its connection has ended.
+ */
+static int handle_req_again(struct rca_trunk_conn *conn, const struct rca_trunk_record *record)
+{
+	if (conn->peer_qpn != record->qp.qp_num || conn->service_id != record->service_id)
+		return -EBUSY;
+	switch (conn->state) {
+	case RCA_CONN_REQ_RCVD:
+	case RCA_CONN_UP:
+		return 0;
+	case RCA_CONN_REP_SENT:
+		rca_conn_send(conn, RCA_RECORD_REP);
+		return 0;
+	case RCA_CONN_CLOSED:
+		if (!conn->reason)
+			return -EBUSY;
+		rca_conn_send(conn, RCA_RECORD_REJ);
+		return 0;
+	default:
+		return -EBUSY;
 	}
 }
 
@@ -317,9 +393,18 @@ static int handle_req(struct rca_trunk *trunk, const struct rca_trunk_record *re
 	/* The peer may only use odd numbers if this host uses even ones, and vice versa. */
 	if ((record->conn & 1) == trunk->odd)
 		return -EPROTO;
-	conn = rca_conn_alloc(trunk, record->conn, GFP_ATOMIC | __GFP_NOWARN);
+	spin_lock(&trunk->lock);
+	conn = xa_load(&trunk->conns, record->conn);
+	ret = conn ? handle_req_again(conn, record) : -ENOMEM;
+	spin_unlock(&trunk->lock);
+	if (!ret)
+		return 0;
+	if (!conn)
+		conn = rca_conn_alloc(trunk, record->conn, GFP_ATOMIC | __GFP_NOWARN);
+	else
+		conn = NULL;	/* of an older request */
 	if (!conn) {
-		answer(trunk, record->conn, NULL, RCA_RECORD_HELD, 0);
+		refuse(trunk, record->conn, NULL, ret);
 		return 0;
 	}
 	ret = read_req(conn, record, &path);
@@ -328,39 +413,46 @@ static int handle_req(struct rca_trunk *trunk, const struct rca_trunk_record *re
 	if (!ret)
 		ret = route_req(conn, record, &path);
 	if (ret)
-		refuse(conn, ret);
+		refuse(trunk, record->conn, conn, ret);
 	return 0;
 }
 
 /* Handle a record about a connection that has ended at this host. */
 static void handle_unknown(struct rca_trunk *trunk, const struct rca_trunk_record *record)
 {
+	const struct rca_trunk_record drep = { .type = RCA_RECORD_DREP, .conn = record->conn };
+	const struct rca_trunk_record no_conn = no_connection(record);
+
 	if (record->type == RCA_RECORD_DREQ)
-		answer(trunk, record->conn, NULL, RCA_RECORD_DREP, 0);
+		answer(trunk, NULL, &drep);
+	else if (record->type == RCA_RECORD_REP || record->type == RCA_RECORD_ASK)
+		answer(trunk, NULL, &no_conn);
 }
 
-static int handle_known(struct rca_trunk_conn *conn, const struct rca_trunk_record *record)
+static void handle_known(struct rca_trunk_conn *conn, const struct rca_trunk_record *record)
 {
 	switch (record->type) {
 	case RCA_RECORD_REP:
 		handle_rep(conn, record);
-		return 0;
+		break;
 	case RCA_RECORD_RTU:
 		handle_rtu(conn);
-		return 0;
+		break;
 	case RCA_RECORD_REJ:
 		handle_rej(conn, record);
-		return 0;
+		break;
 	case RCA_RECORD_DREQ:
-		return handle_dreq(conn, record);
+		handle_dreq(conn, record);
+		break;
 	case RCA_RECORD_DREP:
 		handle_drep(conn);
-		return 0;
+		break;
 	case RCA_RECORD_HELD:
 		handle_held(conn, record);
-		return 0;
-	default:
-		return 0;
+		break;
+	case RCA_RECORD_ASK:
+		handle_ask(conn, record);
+		break;
 	}
 }
 
@@ -369,7 +461,6 @@ RCA_VISIBLE_IF_KUNIT
 int rca_conn_record(struct rca_trunk *trunk, const struct rca_trunk_record *record)
 {
 	struct rca_trunk_conn *conn;
-	int ret;
 
 	/* Ignore the types of later versions. */
 	if (record->type == RCA_RECORD_PING || record->type >= RCA_RECORD_TYPES)
@@ -385,11 +476,11 @@ int rca_conn_record(struct rca_trunk *trunk, const struct rca_trunk_record *reco
 		handle_unknown(trunk, record);
 		return 0;
 	}
-	ret = handle_known(conn, record);
+	handle_known(conn, record);
 	spin_lock(&trunk->lock);
 	rca_conn_callback_done(conn);
 	spin_unlock(&trunk->lock);
-	return ret;
+	return 0;
 }
 
 /*
@@ -399,16 +490,18 @@ int rca_conn_record(struct rca_trunk *trunk, const struct rca_trunk_record *reco
  * drained QP are errors, too. Frames that were received before are handled until the QP is drained:
  * the peer knows that this host has them in memory, and opens no other link for them.
  *
- * Locking: rca_trunk.lock for the session.
+ * Locking: rca_trunk.lock for the credits.
  */
 
 /* Returns 0, or an errno if the record is refused. */
-static int handle_record(struct rca_trunk *trunk, const struct rca_trunk_record *record)
+static int handle_record(struct rca_trunk_link *link, const struct rca_trunk_record *record)
 {
+	struct rca_trunk *trunk = link->trunk;
+
 	if (record->type != RCA_RECORD_PING)
 		return rca_conn_record(trunk, record);
 	spin_lock(&trunk->lock);
-	rca_session_ask_ack(&trunk->session);
+	rca_credits_ask_ack(&link->credits);
 	spin_unlock(&trunk->lock);
 	return 0;
 }
@@ -423,7 +516,7 @@ static int handle_records(struct rca_trunk_link *link, const u8 *data, u16 len, 
 		used = rca_record_unpack(data, len, &record);
 		if (used < 0)
 			return used;
-		ret = handle_record(link->trunk, &record);
+		ret = handle_record(link, &record);
 		if (ret)
 			return ret;
 		data += used;
@@ -432,51 +525,34 @@ static int handle_records(struct rca_trunk_link *link, const u8 *data, u16 len, 
 	return len ? -EPROTO : 0;
 }
 
-/* Returns the verdict about a frame. The first one from the peer proves that the QP works. */
-static enum rca_session_verdict take_frame(struct rca_trunk_link *link,
-					   const struct rca_frame_hdr *hdr)
-{
-	struct rca_trunk *trunk = link->trunk;
-	enum rca_session_verdict verdict;
-
-	spin_lock(&trunk->lock);
-	verdict = rca_session_receive(&trunk->session, hdr);
-	if (verdict == RCA_FRAME_FOREIGN)
-		goto out_unlock;
-	if (verdict != RCA_FRAME_BROKEN && !trunk->up && !link->closed) {
-		WRITE_ONCE(trunk->up, true);	/* pairs with rca_link_handler() */
-		rca_link_tell(link, RCA_LINK_UP);
-	}
-	link->used_at = jiffies;
-	trunk->heard_at = jiffies;
-	trunk->probes = 0;
-out_unlock:
-	spin_unlock(&trunk->lock);
-	return verdict;
-}
-
 /*
- * Returns 0; -EBADMSG: the frame is not from the peer; another errno: it contradicts the session.
- * An RC QP accepts packets from any sender that knows its number, but only the peer knows the
- * cookie.
+ * Returns 0; -EBADMSG: the frame is not from the peer; another errno: it is malformed. An RC QP
+ * accepts packets from any sender that knows its number, but only the peer knows the cookie. The
+ * first frame of the peer proves that the QP works.
  */
 static int receive(struct rca_trunk_link *link, const u8 *data, u32 len)
 {
+	struct rca_trunk *trunk = link->trunk;
 	struct rca_frame_hdr hdr;
+	int ret;
 
 	if (rca_frame_hdr_unpack(data, len, &hdr))
 		return -EBADMSG;
-	switch (take_frame(link, &hdr)) {
-	case RCA_FRAME_TAKE:
-		return handle_records(link, data + RCA_FRAME_HDR_LEN,
-				      hdr.len - RCA_FRAME_HDR_LEN, hdr.records);
-	case RCA_FRAME_SKIP:
-		return 0;
-	case RCA_FRAME_FOREIGN:
-		return -EBADMSG;
-	default:
-		return -EPROTO;
+	spin_lock(&trunk->lock);
+	ret = rca_credits_receive(&link->credits, &hdr);
+	if (!ret) {
+		if (!trunk->up && !link->closed) {
+			WRITE_ONCE(trunk->up, true);	/* pairs with rca_link_handler() */
+			rca_link_tell(link, RCA_LINK_UP);
+		}
+		trunk->received += !!hdr.records;
+		link->used_at = jiffies;
+		trunk->heard_at = jiffies;
+		trunk->probes = 0;
 	}
+	spin_unlock(&trunk->lock);
+	return ret ?: handle_records(link, data + RCA_FRAME_HDR_LEN, hdr.len - RCA_FRAME_HDR_LEN,
+				     hdr.records);
 }
 
 /* Post the buffer of a handled frame again. Returns 0 or a negative errno. */
@@ -489,7 +565,7 @@ static int post_again(struct rca_trunk_link *link, struct rca_link_buf *buf)
 	if (!link->closed)
 		ret = rca_link_post_receive(link, buf);
 	if (!link->closed && !ret)
-		rca_session_posted(&trunk->session, 1);
+		rca_credits_posted(&link->credits, 1);
 	spin_unlock(&trunk->lock);
 	return ret;
 }
@@ -674,27 +750,14 @@ static bool is_request(const struct rca_trunk_conn *conn)
 	return !conn->is_answer && conn->to_send & BIT(RCA_RECORD_REQ);
 }
 
-/*
- * End a REQ that the peer may have, so that its owner repeats it over ib_cm or another trunk. The
- * peer gets a REJ with the next link; if the repeated REQ comes earlier, its QP tells the two apart.
- */
-static void give_up_sent(struct rca_trunk_conn *conn)
-{
-	const struct rca_tp_event event = { .input = RCA_IN_REJ, .status = IB_CM_REJ_STALE_CONN };
-
-	conn->callbacks++;
-	rca_conn_stop_timer(conn);
-	rca_conn_give_up(conn);
-	tell(conn, &event);
-}
-
 /* Attempts to open a link after which no sent REQ waits for an answer over the trunk. */
 #define MOST_TRIES	2
 
 /*
  * No link can be opened: end the REQs that wait for one, so their owners repeat them over ib_cm or
- * another trunk; after MOST_TRIES attempts, also those that were sent and not answered. The caller
- * is the work of @trunk, with a reference; no other code reads the list while there is no link.
+ * another trunk; after MOST_TRIES attempts, also those that were sent and not answered. The peer
+ * may have these: QP numbers tell it that a REQ over ib_cm is the same. The caller is the work of
+ * @trunk, with a reference; no other code reads the list while there is no link.
  */
 void rca_conn_not_linked(struct rca_trunk *trunk)
 {
@@ -716,7 +779,7 @@ void rca_conn_not_linked(struct rca_trunk *trunk)
 	       (conn = xa_find(&trunk->conns, &number, ULONG_MAX, XA_PRESENT))) {
 		number++;
 		if (conn->state == RCA_CONN_REQ_SENT)
-			give_up_sent(conn);
+			lose(conn);
 	}
 	spin_unlock(&trunk->lock);
 }
@@ -740,13 +803,64 @@ RCA_VISIBLE_IF_KUNIT void rca_conn_lost(struct rca_trunk *trunk)
 		/* A connection still being set up fails when it sends its REQ. */
 		if (is_lost(conn))
 			lose(conn);
+		else if (conn->state == RCA_CONN_NEW)
+			WRITE_ONCE(conn->session, 0);
+	}
+	spin_unlock(&trunk->lock);
+}
+
+/* Connections between which a loop lets others run. */
+#define BATCH	256
+
+/* What a connection says first over another link, which its peer may or may not have heard. */
+static u16 last_word(const struct rca_trunk_conn *conn)
+{
+	switch (conn->state) {
+	case RCA_CONN_REQ_SENT:
+		return conn->held ? 0 : BIT(RCA_RECORD_REQ);
+	case RCA_CONN_REP_SENT:
+		return BIT(RCA_RECORD_REP);
+	case RCA_CONN_DREQ_SENT:
+		return BIT(RCA_RECORD_DREQ);
+	case RCA_CONN_REQ_RCVD:
+	case RCA_CONN_REP_RCVD:
+	case RCA_CONN_UP:
+		return BIT(RCA_RECORD_ASK);
+	default:
+		return 0;
+	}
+}
+
+/*
+ * Another link is connected: derive from the state of each connection what has to be said over it.
+ * Afterwards both ends agree on which connections there are. From the work of @trunk; sleeps.
+ */
+void rca_conn_say_again(struct rca_trunk *trunk)
+{
+	struct rca_trunk_conn *conn;
+	unsigned long number = 0;
+	unsigned int count = 0;
+
+	spin_lock(&trunk->lock);
+	while ((conn = xa_find(&trunk->conns, &number, ULONG_MAX, XA_PRESENT))) {
+		number++;
+		conn->to_send |= last_word(conn);
+		if (conn->to_send && list_empty(&conn->waiting)) {
+			conn->ref++;	/* put in rca_link_fill() */
+			list_add_tail(&conn->waiting, &trunk->waiting);
+		}
+		if (++count % BATCH)
+			continue;
+		spin_unlock(&trunk->lock);
+		cond_resched();
+		spin_lock(&trunk->lock);
 	}
 	spin_unlock(&trunk->lock);
 }
 
 /*
- * The session of a trunk. It is lost if one of the ends does not have it any more, see open.c. Its
- * frames are then dropped, and its connections end, before another one begins.
+ * The session of a trunk: the time in which both ends have the same loads of their modules. It is
+ * lost if the peer has ended, see open.c. Its connections end before another one begins.
  *
  * Locking: rca_trunk.lock. Only the work of a trunk begins and ends its session, so it reads the
  * number without the lock.
@@ -759,17 +873,13 @@ void rca_trunk_lose_session(struct rca_trunk *trunk)
 	u32 number;
 
 	spin_lock(&trunk->lock);
-	number = trunk->session.number;
+	number = trunk->session;
 	had_users = number && trunk->users;
-	trunk->session = (struct rca_session) {};
-	trunk->filling = 0;
-	trunk->filled = 0;
-	trunk->sent = 0;
-	trunk->needed = 0;
+	trunk->session = 0;
+	trunk->last = 0;
 	trunk->tries = 0;
-	/* Still open a link to another load of the peer's module, which may begin a session. */
-	if (rca_hello_is_of(&trunk->hello, trunk->boot_id))
-		trunk->wanted = false;
+	trunk->wanted = false;
+	trunk->unclear = false;
 	spin_unlock(&trunk->lock);
 	rca_trunk_lost(trunk, number, had_users);
 	if (had_users)
@@ -779,35 +889,47 @@ void rca_trunk_lose_session(struct rca_trunk *trunk)
 	spin_unlock(&trunk->lock);
 }
 
-/*
- * Attach the QP of @link, which has sent nothing yet, to session @number: that of the trunk, or a
- * new one in its place. @peer_received: number of the last frame that the peer has received.
- * Returns -EPROTO if the peer contradicts an earlier message. From the work of @trunk; sleeps.
- */
-int rca_trunk_join_session(struct rca_trunk *trunk, const struct rca_trunk_link *link, u32 number,
-			   u32 peer_received)
+/* The same number at both ends, which is not 0. */
+static u32 number_of_session(const u8 *boot_id, const u8 *peer_boot_id)
 {
-	struct rca_session *session = &trunk->session;
-	int ret;
+	__be32 own, peer;
 
-	if (number != session->number || !rca_hello_is_of(&link->peer.hello, trunk->boot_id)) {
-		rca_trunk_because(trunk, "the peer does not have the session");
+	memcpy(&own, boot_id, sizeof(own));
+	memcpy(&peer, peer_boot_id, sizeof(peer));
+	return be32_to_cpu(own) + be32_to_cpu(peer) ?: 1;
+}
+
+/*
+ * The QP of @link, which has sent nothing yet, is about to be connected: continue the session of
+ * the trunk, or begin another one with another load of the peer's module. From the work of @trunk;
+ * sleeps.
+ */
+void rca_trunk_join_session(struct rca_trunk *trunk, struct rca_trunk_link *link)
+{
+	const struct rca_hello *hello = &link->peer.hello;
+
+	if (trunk->session && !rca_hello_is_of(hello, trunk->boot_id)) {
+		rca_trunk_because(trunk, "the peer's module was loaded again");
 		rca_trunk_lose_session(trunk);
-	} else {
+	} else if (trunk->session) {
 		rca_trunk_count_one(trunk, RCA_STAT_REPLACED);
 	}
 	spin_lock(&trunk->lock);
-	if (!session->number) {
-		rca_session_init(session, number);
-		memcpy(trunk->boot_id, link->peer.hello.boot_id, sizeof(trunk->boot_id));
-		trunk->ca_guid = link->peer.hello.ca_guid;
-		trunk->odd = link->active;
-		trunk->next_number = link->active ? 1 : 2;
+	if (!trunk->session) {
+		trunk->session = number_of_session(rca_peers_boot_id(), hello->boot_id);
+		memcpy(trunk->boot_id, hello->boot_id, sizeof(trunk->boot_id));
+		trunk->hello = *hello;
+		trunk->has_heard = false;
+		trunk->ca_guid = hello->ca_guid;
+		trunk->odd = rca_trunk_is_own(&trunk->key.peer, hello) ? !trunk->key.passive :
+				!rca_trunk_peer_wins(&trunk->key.peer, hello);
+		/* The peer may still have connections that this host has forgotten. */
+		trunk->next_number = (get_random_u32() & ~1U) | trunk->odd;
+		if (!trunk->next_number)	/* 0 is none */
+			trunk->next_number = 2;
 		trunk->heard_at = jiffies;
 	}
-	ret = rca_session_attach(session, link->cookie, link->peer.cookie, peer_received);
-	if (!ret)
-		trunk->sent = peer_received;
+	rca_credits_init(&link->credits, link->cookie, link->peer.cookie);
+	trunk->last = link->peer.cookie;
 	spin_unlock(&trunk->lock);
-	return ret;
 }

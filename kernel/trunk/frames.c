@@ -12,8 +12,8 @@
  * some milliseconds.
  *
  * A connection with unsent records is in a list of its trunk until a frame has room for them. It
- * holds the contents of its records, so waiting needs no allocation, and a callback can always
- * answer.
+ * holds the contents of its records until they are answered, so waiting needs no allocation, a
+ * callback can always answer, and the next link can send again what the last one has lost.
  *
  * Locking: rca_trunk.lock; process context.
  */
@@ -83,37 +83,27 @@ static int post_send(struct rca_trunk_link *link, struct rca_link_buf *buf, u16 
 	return ib_post_send(link->qp, &wr, NULL);
 }
 
+/* Send the open frame, which may have no records, with rca_credits_may_send(). */
 static int send_frame(struct rca_trunk_link *link)
 {
-	struct rca_session *session = &link->trunk->session;
-	unsigned int slot = rca_trunk_slot(session->next);
+	struct rca_link_buf *buf = &link->frames[link->posted % RCA_LINK_FRAMES];
 	struct rca_frame_hdr hdr = {
-		.len = link->trunk->lens[slot],
-		.records = link->trunk->records[slot],
+		.number = link->trunk->sent += !!link->filled,
+		.len = RCA_FRAME_HDR_LEN + link->filling,
+		.records = link->filled,
 	};
 
-	link->used_at = jiffies;
-	WRITE_ONCE(link->shared, hdr.records > 1);
-	rca_session_send(session, false, &hdr);
-	rca_frame_hdr_pack(link->sends[slot].data, &hdr);
-	return post_send(link, &link->sends[slot], hdr.len);
-}
-
-/* There is a buffer for each SEND that may be under way. */
-static int send_ack(struct rca_trunk_link *link)
-{
-	unsigned int slot = find_first_zero_bit(&link->acks_under_way, RCA_LINK_SENDS);
-	struct rca_frame_hdr hdr = { .len = RCA_FRAME_HDR_LEN };
-
-	__set_bit(slot, &link->acks_under_way);
-	rca_session_send(&link->trunk->session, true, &hdr);
-	rca_frame_hdr_pack(link->acks[slot].data, &hdr);
-	return post_send(link, &link->acks[slot], hdr.len);
-}
-
-static bool is_ack(const struct rca_trunk_link *link, const struct rca_link_buf *buf)
-{
-	return buf >= link->acks && buf < link->acks + RCA_LINK_SENDS;
+	if (link->filled) {
+		link->used_at = jiffies;
+		WRITE_ONCE(link->shared, link->filled > 1);
+	}
+	buf->says = link->says;
+	link->says = false;
+	link->filling = 0;
+	link->filled = 0;
+	rca_credits_send(&link->credits, &hdr);
+	rca_frame_hdr_pack(buf->data, &hdr);
+	return post_send(link, buf, hdr.len);
 }
 
 /* Completion handler of a SEND. */
@@ -121,18 +111,14 @@ void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct rca_link_buf *buf = container_of(wc->wr_cqe, struct rca_link_buf, cqe);
 	struct rca_trunk_link *link = buf->link;
-	struct rca_trunk *trunk = link->trunk;
 
-	lockdep_assert_held(&trunk->lock);
+	lockdep_assert_held(&link->trunk->lock);
 	link->under_way--;
-	if (is_ack(link, buf))
-		__clear_bit(buf - link->acks, &link->acks_under_way);
-	else if (wc->status == IB_WC_SUCCESS)
-		trunk->sent++;	/* SENDs complete in order */
-	if (wc->status != IB_WC_SUCCESS) {
-		rca_trunk_because(trunk, "the QP has failed");
-		rca_link_tell(link, RCA_LINK_END);
-	}
+	if (wc->status == IB_WC_SUCCESS)
+		return;
+	link->unsent |= buf->says;
+	rca_trunk_because(link->trunk, "the QP has failed");
+	rca_link_tell(link, RCA_LINK_END);
 }
 
 /* Handle the completed SENDs of a link, whose queues exist. */
@@ -152,14 +138,63 @@ void rca_link_reap_sends(struct rca_trunk_link *link)
 /* Must the work run at the next completion of a SEND, to send more or to drain the QP? */
 bool rca_link_needs_completion(const struct rca_trunk_link *link)
 {
-	const struct rca_trunk *trunk = link->trunk;
-
-	lockdep_assert_held(&trunk->lock);
+	lockdep_assert_held(&link->trunk->lock);
 	if (link->closed)
 		return true;
-	return link->under_way && (trunk->filled || !list_empty(&trunk->waiting) ||
-				   rca_session_may_send(&trunk->session) ||
-				   rca_session_ack_due(&trunk->session));
+	return link->under_way && (link->filled || !list_empty(&link->trunk->waiting) ||
+				   rca_credits_ack_due(&link->credits));
+}
+
+/* May another frame be sent now? */
+static bool may_send(const struct rca_trunk_link *link)
+{
+	return link->ready && !link->closed && link->under_way < RCA_LINK_SENDS &&
+	       rca_credits_may_send(&link->credits);
+}
+
+/* A frame could not be posted. */
+static void post_failed(struct rca_trunk_link *link)
+{
+	link->unsent = true;
+	rca_trunk_because(link->trunk, "a frame could not be posted");
+	rca_link_tell(link, RCA_LINK_END);
+}
+
+/* Append a record to the open frame. Returns 0 or a negative errno; -EMSGSIZE: no room. */
+static int append(struct rca_trunk_link *link, const struct rca_trunk_record *record)
+{
+	u8 *data = link->frames[link->posted % RCA_LINK_FRAMES].data + RCA_FRAME_HDR_LEN;
+	int len;
+
+	if (link->filled == U8_MAX)
+		return -EMSGSIZE;
+	len = rca_record_pack(data + link->filling,
+			      RCA_FRAME_MAX - RCA_FRAME_HDR_LEN - link->filling, record);
+	if (len < 0)
+		return len;
+	link->filling += len;
+	link->filled++;
+	link->says |= record->type != RCA_RECORD_PING;
+	return 0;
+}
+
+/*
+ * Append a record to the open frame of a link, which rca_link_push() sends. A full frame is sent
+ * before. Returns 0; -EAGAIN: it cannot be sent now; another errno: the record is invalid.
+ */
+int rca_link_add(struct rca_trunk_link *link, const struct rca_trunk_record *record)
+{
+	int ret = append(link, record);
+
+	lockdep_assert_held(&link->trunk->lock);
+	if (ret != -EMSGSIZE)
+		return ret;
+	if (!may_send(link))
+		return -EAGAIN;
+	if (!send_frame(link))
+		return append(link, record);
+	post_failed(link);
+	return -EAGAIN;
 }
 
 /* Records that have private data. */
@@ -193,18 +228,15 @@ static void make_record(const struct rca_trunk_conn *conn, u8 type,
 	case RCA_RECORD_HELD:
 		record->delay_ms = RCA_CONN_HELD_MS;
 		break;
+	case RCA_RECORD_ASK:
+		record->qp.qp_num = conn->qp.qp_num;
+		record->remote_qpn = conn->peer_qpn;
+		break;
 	}
 }
 
-static void drop_data(struct rca_trunk_conn *conn)
-{
-	kfree(conn->data);
-	conn->data = NULL;
-	conn->data_len = 0;
-}
-
 /* Put the records of a connection into frames. Returns false if a record found no room. */
-static bool fill_from(struct rca_trunk_conn *conn)
+static bool fill_from(struct rca_trunk_link *link, struct rca_trunk_conn *conn)
 {
 	struct rca_trunk_record record;
 	u8 type;
@@ -214,59 +246,45 @@ static bool fill_from(struct rca_trunk_conn *conn)
 		/* The order of the types puts an RTU before a DREQ. */
 		type = __ffs(conn->to_send);
 		make_record(conn, type, &record);
-		ret = rca_trunk_add(conn->trunk, &record);
+		ret = rca_link_add(link, &record);
 		if (ret == -EAGAIN)
 			return false;
 		WARN_ON_ONCE(ret);	/* its fields have been checked */
 		conn->to_send &= ~BIT(type);
-		if (BIT(type) & WITH_DATA)
-			drop_data(conn);
 	}
 	return true;
 }
 
-/* &rca_trunk_upcalls.fill. The caller holds a reference on @trunk. */
-RCA_VISIBLE_IF_KUNIT void rca_conn_fill(struct rca_trunk *trunk)
+/* Put the records that wait into the frames of a link. Returns false if one found no room. */
+RCA_VISIBLE_IF_KUNIT bool rca_link_fill(struct rca_trunk_link *link)
 {
+	struct rca_trunk *trunk = link->trunk;
 	struct rca_trunk_conn *conn;
 
 	lockdep_assert_held(&trunk->lock);
 	while (!list_empty(&trunk->waiting)) {
 		conn = list_first_entry(&trunk->waiting, struct rca_trunk_conn, waiting);
-		if (!fill_from(conn))
-			return;
+		if (!fill_from(link, conn))
+			return false;
 		list_del_init(&conn->waiting);
 		rca_conn_put_locked(conn);	/* got in rca_conn_send() */
 	}
+	return true;
 }
 
-/* Send all frames for which the peer has room, once the link is ready. */
+/*
+ * Send all frames for which the peer has room, once the link is ready. The last one stays open for
+ * more records while a SEND is under way.
+ */
 void rca_link_push(struct rca_trunk_link *link)
 {
-	struct rca_trunk *trunk = link->trunk;
-	struct rca_session *session = &trunk->session;
-	int ret = 0;
-
-	lockdep_assert_held(&trunk->lock);
+	lockdep_assert_held(&link->trunk->lock);
 	if (!link->ready || link->closed)
 		return;
-	rca_conn_fill(trunk);
-	while (link->under_way < RCA_LINK_SENDS && !ret) {
-		/* The frame stays open for more records until it can be sent. */
-		if (trunk->filled && session->next == session->sent + 1 && !link->under_way &&
-		    rca_session_has_room(session))
-			rca_trunk_close_frame(trunk);
-		if (rca_session_may_send(session))
-			ret = send_frame(link);
-		else if (rca_session_ack_due(session))
-			ret = send_ack(link);
-		else
-			break;
-	}
-	if (ret) {
-		rca_trunk_because(trunk, "a frame could not be posted");
-		rca_link_tell(link, RCA_LINK_END);
-	}
+	rca_link_fill(link);
+	if (may_send(link) && ((link->filled && !link->under_way) ||
+			       rca_credits_ack_due(&link->credits)) && send_frame(link))
+		post_failed(link);
 }
 
 /*
@@ -299,7 +317,7 @@ void rca_trunk_probe(struct rca_trunk *trunk)
 	static const struct rca_trunk_record ping = { .type = RCA_RECORD_PING };
 
 	lockdep_assert_held(&trunk->lock);
-	rca_trunk_add(trunk, &ping);
+	rca_link_add(trunk->link, &ping);	/* without room, other frames are under way */
 	push(trunk);
 }
 
@@ -316,7 +334,7 @@ void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type)
 		return;
 	conn->to_send |= BIT(type);
 	if (list_empty(&conn->waiting)) {
-		conn->ref++;	/* put in rca_conn_fill() */
+		conn->ref++;	/* put in rca_link_fill() */
 		list_add_tail(&conn->waiting, &trunk->waiting);
 	}
 	push(trunk);
@@ -328,12 +346,13 @@ void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type)
  */
 void rca_conn_give_up(struct rca_trunk_conn *conn)
 {
+	bool unsent = conn->to_send & BIT(RCA_RECORD_REQ);
+
 	lockdep_assert_held(&conn->trunk->lock);
 	conn->state = RCA_CONN_CLOSED;
-	if (conn->to_send & BIT(RCA_RECORD_REQ)) {
-		rca_conn_withdraw(conn);
+	rca_conn_withdraw(conn);
+	if (unsent)
 		return;
-	}
 	conn->reason = IB_CM_REJ_TIMEOUT;
 	rca_conn_send(conn, RCA_RECORD_REJ);
 }

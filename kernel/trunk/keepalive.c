@@ -107,14 +107,14 @@ static unsigned long death_time(void)
 bool rca_watch_is_on(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	return death_time() && trunk->session.number && trunk->users;
+	return death_time() && trunk->session && trunk->users;
 }
 
 
 bool rca_watch_needs_link(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	return trunk->wanted || rca_trunk_has_to_send(trunk);
+	return trunk->wanted || trunk->unclear || rca_trunk_has_to_send(trunk);
 }
 
 /* Time without a frame after which a link ends, in jiffies. Any context. */
@@ -135,7 +135,8 @@ bool rca_watch_is_idle(struct rca_trunk *trunk)
 	bool idle;
 
 	spin_lock(&trunk->lock);
-	idle = may_idle(trunk) && !trunk->port_down &&
+	idle = may_idle(trunk) && !trunk->port_down && !trunk->link->under_way &&
+	       list_empty(&trunk->waiting) &&
 	       time_after_eq(jiffies, trunk->link->used_at + idle_time());
 	spin_unlock(&trunk->lock);
 	return idle;
@@ -440,6 +441,7 @@ static bool end_idle(struct rca_trunk *trunk)
 	ends = rca_watch_idle_for(trunk) >= LEAST_IDLE;
 	if (ends) {
 		rca_trunk_because(trunk, "another trunk needs its place");
+		trunk->link->idle = true;
 		rca_link_tell(trunk->link, RCA_LINK_END);
 	}
 	spin_unlock(&trunk->lock);

@@ -17,10 +17,9 @@
  * END may come at any time: from either side, from a failed QP, from a failed step, or from the
  * removal of the device.
  *
- * The REQ names the session of its sender, and the last frame that the sender has received. The
- * other side continues that session if it has it, too, and otherwise begins another one. Its REP
- * names the session, and the last frame that it has received itself. No frame arrives meanwhile:
- * the QP of the last link was drained before this link starts.
+ * The QP of the last link was drained before a link starts, so each end has handled all frames that
+ * the last link has delivered. Before the first frame of the next one, rca_conn_say_again() derives
+ * what has to be said over it.
  *
  * Locking: none of its own; the work of the trunk is the only user of the parts of a link.
  */
@@ -48,7 +47,6 @@ static void set_open(struct rca_trunk_link *link, struct rca_trunk_open *open)
 	rca_peers_fill_hello(&link->trunk->key.peer, link->trunk->dev, &open->hello);
 	open->token = link->peer.hello.token;
 	open->cookie = link->cookie;
-	open->received = link->trunk->session.received;
 }
 
 static int send_req(struct rca_trunk_link *link)
@@ -73,7 +71,7 @@ static int send_req(struct rca_trunk_link *link)
 	struct rca_trunk_open open;
 
 	set_open(link, &open);
-	open.session = link->trunk->session.number;
+	open.last = link->trunk->last;
 	rca_trunk_req_pack(data, &open);
 	return ib_send_cm_req(link->cm_id, &param);
 }
@@ -92,7 +90,6 @@ static int send_rep(struct rca_trunk_link *link)
 	struct rca_trunk_open open;
 
 	set_open(link, &open);
-	open.session = link->trunk->session.number;
 	rca_trunk_rep_pack(data, &open);
 	return ib_send_cm_rep(link->cm_id, &param);
 }
@@ -102,7 +99,7 @@ static bool take_rep(struct rca_trunk_link *link, const void *data, u32 qpn)
 {
 	struct rca_trunk_open open;
 
-	if (rca_trunk_rep_unpack(data, RCA_TRUNK_REP_LEN, &open) || !open.session ||
+	if (rca_trunk_rep_unpack(data, RCA_TRUNK_REP_LEN, &open) ||
 	    !rca_hello_is_of(&open.hello, link->peer.hello.boot_id) ||
 	    !rca_hello_common_version(&open.hello))
 		return false;
@@ -113,15 +110,18 @@ static bool take_rep(struct rca_trunk_link *link, const void *data, u32 qpn)
 	return true;
 }
 
-/* A DREQ ends the link. If it names the session, the peer has lost that, too. */
+/* A DREQ ends the link. If it names the session, the connections of the peer have ended, too. */
 static unsigned int take_dreq(struct rca_trunk_link *link, const void *data)
 {
-	u32 session = rca_trunk_dreq_unpack(data, IB_CM_DREQ_PRIVATE_DATA_SIZE);
 	struct rca_trunk *trunk = link->trunk;
-	bool lost;
+	bool lost = false;
+	u32 session;
 
+	if (rca_trunk_dreq_unpack(data, IB_CM_DREQ_PRIVATE_DATA_SIZE, &session))
+		return RCA_LINK_END;
 	spin_lock(&trunk->lock);
-	lost = session && session == trunk->session.number;
+	link->idle = !session;
+	lost = session && session == trunk->session;
 	trunk->peer_ended |= lost;
 	spin_unlock(&trunk->lock);
 	return lost ? RCA_LINK_LOST : RCA_LINK_END;
@@ -191,25 +191,6 @@ static int start_active(struct rca_trunk_link *link)
 	return rca_link_create_qp(link) ?: send_req(link);
 }
 
-/* Returns a number unlike that of the own session and the one that the peer has named. */
-static u32 new_number(const struct rca_trunk_link *link)
-{
-	u32 number;
-
-	do
-		number = get_random_u32();
-	while (!number || number == link->trunk->session.number || number == link->peer.session);
-	return number;
-}
-
-static bool has_session(const struct rca_trunk_link *link)
-{
-	const struct rca_trunk *trunk = link->trunk;
-
-	return link->peer.session && link->peer.session == trunk->session.number &&
-	       rca_hello_is_of(&link->peer.hello, trunk->boot_id);
-}
-
 /* Join the session before a frame can arrive. */
 static int start_passive(struct rca_trunk_link *link)
 {
@@ -218,38 +199,34 @@ static int start_passive(struct rca_trunk_link *link)
 	ret = rca_link_create_qp(link);
 	if (ret)
 		return ret;
-	if (has_session(link))
-		ret = rca_trunk_join_session(link->trunk, link, link->peer.session,
-					     link->peer.received);
-	else
-		ret = rca_trunk_join_session(link->trunk, link, new_number(link), 0);
-	return ret ?: rca_link_connect_qp(link) ?: send_rep(link);
+	rca_trunk_join_session(link->trunk, link);
+	return rca_link_connect_qp(link) ?: send_rep(link);
 }
 
 static int finish_active(struct rca_trunk_link *link)
 {
-	return rca_trunk_join_session(link->trunk, link, link->peer.session,
-				      link->peer.received) ?:
-	       rca_link_connect_qp(link) ?: ib_send_cm_rtu(link->cm_id, NULL, 0);
+	rca_trunk_join_session(link->trunk, link);
+	return rca_link_connect_qp(link) ?: ib_send_cm_rtu(link->cm_id, NULL, 0);
 }
 
 /*
- * Each end sends a frame as soon as it is connected, to prove that the link works: those that were
- * kept, or else a PING alone.
+ * Each end sends a frame as soon as it is connected, to prove that the link works: a PING, and what
+ * its connections have to say.
  */
 static void connected(struct rca_trunk_link *link)
 {
 	struct rca_trunk *trunk = link->trunk;
 
+	if (link->ready)
+		return;
+	rca_conn_say_again(trunk);
 	spin_lock(&trunk->lock);
-	if (!link->ready) {
-		link->ready = true;
-		link->used_at = jiffies;
-		trunk->heard_at = jiffies;
-		trunk->probed_at = jiffies;
-		trunk->probes = 0;
-		rca_trunk_probe(trunk);
-	}
+	link->ready = true;
+	link->used_at = jiffies;
+	trunk->heard_at = jiffies;
+	trunk->probed_at = jiffies;
+	trunk->probes = 0;
+	rca_trunk_probe(trunk);
 	spin_unlock(&trunk->lock);
 }
 
@@ -258,6 +235,7 @@ static void set_up(struct rca_trunk *trunk)
 	spin_lock(&trunk->lock);
 	trunk->tries = 0;
 	trunk->wanted = false;
+	trunk->unclear = false;
 	spin_unlock(&trunk->lock);
 	rca_peers_opened(&trunk->key.peer);
 	rca_trunk_opened(trunk);
@@ -284,8 +262,11 @@ int rca_link_step(struct rca_trunk_link *link)
 	return ret;
 }
 
-/* Send a DREQ that names the lost session. ib_cm does not repeat this message. */
-static void tell_lost(struct rca_trunk_link *link)
+/*
+ * Send a DREQ that names the lost session, or says that the link was idle. ib_cm does not repeat
+ * this message.
+ */
+static void tell_why(struct rca_trunk_link *link)
 {
 	u8 data[RCA_TRUNK_DREQ_LEN];
 
@@ -309,8 +290,8 @@ static void destroy_cm_id(struct rca_trunk_link *link)
 {
 	if (IS_ERR_OR_NULL(link->cm_id))
 		return;
-	if (link->lost)
-		tell_lost(link);
+	if (link->lost || link->idle)
+		tell_why(link);
 	ib_destroy_cm_id(link->cm_id);
 	link->cm_id = NULL;
 }
@@ -338,15 +319,19 @@ static void end_work(struct work_struct *work)
  * End the link of a trunk, and with @lost also its session. Afterwards nothing is received or sent,
  * late callbacks change nothing, and the trunk has neither a link nor a place. end_work() frees the
  * rest; until then the link holds the trunk, which holds the device. While the port is down, the
- * connection of ib_cm stays. Returns whether the session ends: @lost, or one of the last frames was
- * malformed. Sleeps. From the work of the trunk.
+ * connection of ib_cm stays.
+ *
+ * An idle link has delivered everything. After any other one, or if a SEND has failed, the ends may
+ * not agree, so another link is wanted. Returns whether the session ends: @lost, or the peer has
+ * ended it. Sleeps. From the work of the trunk.
  */
 bool rca_link_end(struct rca_trunk_link *link, bool lost)
 {
 	struct rca_trunk *trunk = link->trunk;
-	bool failed;
+	bool failed, was_up;
 
 	spin_lock(&trunk->lock);
+	was_up = trunk->up;
 	WRITE_ONCE(link->closed, true);	/* pairs with rca_link_handler() */
 	failed = !trunk->up && !trunk->next;
 	WRITE_ONCE(trunk->up, false);	/* pairs with rca_link_handler() */
@@ -355,7 +340,7 @@ bool rca_link_end(struct rca_trunk_link *link, bool lost)
 		rca_peers_failed(&trunk->key.peer);
 	lost |= test_bit(RCA_LINK_LOST, &link->news);
 	if (lost)
-		link->lost = trunk->session.number;
+		link->lost = trunk->session;
 	if (may_destroy_cm_id(link))
 		destroy_cm_id(link);
 	rca_link_drain_qp(link);
@@ -367,6 +352,8 @@ bool rca_link_end(struct rca_trunk_link *link, bool lost)
 	spin_lock(&trunk->lock);
 	trunk->link = NULL;
 	trunk->handling = false;
+	if (was_up && (!link->idle || link->unsent || link->says))
+		trunk->unclear = true;
 	spin_unlock(&trunk->lock);
 	lost |= test_bit(RCA_LINK_LOST, &link->news);
 	INIT_DELAYED_WORK(&link->end, end_work);

@@ -2,10 +2,6 @@
 /*
  * The QP of a link, and its buffers.
  *
- * The frames to send belong to the trunk, and are mapped for the device while the link has its QP.
- * The device only reads them, so an unmap does not copy a bounce buffer back over records that were
- * added meanwhile.
- *
  * Locking: none of its own; only the work of a trunk calls these functions, and then the work that
  * frees the link.
  */
@@ -149,7 +145,7 @@ static void overdue_work(struct work_struct *work)
 	done = link->posted - link->under_way;
 	if (!link->closed && link->under_way) {
 		if ((s32)(link->due - done) > 0) {
-			rca_session_ask_ack(&trunk->session);
+			rca_credits_ask_ack(&link->credits);
 			rca_link_push(link);
 		}
 		link->due = link->posted;
@@ -212,52 +208,30 @@ static struct ib_device *ibdev_of(const struct rca_trunk_link *link)
 	return link->trunk->dev->ibdev;
 }
 
+/* Buffer @number of the pages of a link. */
 static void set_buf(struct rca_trunk_link *link, struct rca_link_buf *buf, unsigned int number,
-		    unsigned int size, unsigned int first_page)
+		    void (*done)(struct ib_cq *cq, struct ib_wc *wc))
 {
-	unsigned int per_page = PAGE_SIZE / size;
-	unsigned int page = first_page + number / per_page;
-	unsigned int offset = number % per_page * size;
+	unsigned int page = number * RCA_FRAME_MAX / PAGE_SIZE;
+	unsigned int offset = number * RCA_FRAME_MAX % PAGE_SIZE;
 
-	buf->link = link;
-	buf->data = page_address(link->pages[page]) + offset;
-	buf->dma = link->dma[page] + offset;
+	*buf = (struct rca_link_buf) {
+		.cqe.done = done,
+		.link = link,
+		.data = page_address(link->pages[page]) + offset,
+		.dma = link->dma[page] + offset,
+	};
 }
 
 static void free_buffers(struct rca_trunk_link *link)
 {
 	int i;
 
-	if (link->frames_mapped)
-		ib_dma_unmap_single(ibdev_of(link), link->frames_dma,
-				    RCA_SESSION_FRAMES * RCA_FRAME_MAX, DMA_TO_DEVICE);
-	link->frames_mapped = false;
 	for (i = 0; i < RCA_LINK_PAGES && link->pages[i]; i++) {
 		ib_dma_unmap_page(ibdev_of(link), link->dma[i], PAGE_SIZE, DMA_BIDIRECTIONAL);
 		__free_page(link->pages[i]);
 		link->pages[i] = NULL;
 	}
-}
-
-static int map_frames(struct rca_trunk_link *link)
-{
-	struct rca_trunk *trunk = link->trunk;
-	unsigned int i;
-
-	link->frames_dma = ib_dma_map_single(ibdev_of(link), trunk->frames,
-					     RCA_SESSION_FRAMES * RCA_FRAME_MAX, DMA_TO_DEVICE);
-	if (ib_dma_mapping_error(ibdev_of(link), link->frames_dma))
-		return -ENOMEM;
-	link->frames_mapped = true;
-	for (i = 0; i < RCA_SESSION_FRAMES; i++) {
-		link->sends[i] = (struct rca_link_buf) {
-			.cqe.done = rca_link_send_done,
-			.link = link,
-			.data = rca_trunk_frame(trunk, i),
-			.dma = link->frames_dma + i * RCA_FRAME_MAX,
-		};
-	}
-	return 0;
 }
 
 static int alloc_pages_of(struct rca_trunk_link *link)
@@ -287,17 +261,13 @@ static int alloc_buffers(struct rca_trunk_link *link)
 	unsigned int i;
 	int ret;
 
-	ret = map_frames(link) ?: alloc_pages_of(link);
+	ret = alloc_pages_of(link);
 	if (ret)
 		return ret;
-	for (i = 0; i < RCA_SESSION_RECEIVES; i++) {
-		set_buf(link, &link->receives[i], i, RCA_FRAME_MAX, 0);
-		link->receives[i].cqe.done = rca_link_receive_done;
-	}
-	for (i = 0; i < RCA_LINK_SENDS; i++) {
-		set_buf(link, &link->acks[i], i, RCA_LINK_ACK_SIZE, RCA_LINK_RECEIVE_PAGES);
-		link->acks[i].cqe.done = rca_link_send_done;
-	}
+	for (i = 0; i < RCA_LINK_RECEIVES; i++)
+		set_buf(link, &link->receives[i], i, rca_link_receive_done);
+	for (i = 0; i < RCA_LINK_FRAMES; i++)
+		set_buf(link, &link->frames[i], RCA_LINK_RECEIVES + i, rca_link_send_done);
 	return 0;
 }
 
@@ -328,7 +298,7 @@ int rca_link_create_qp(struct rca_trunk_link *link)
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		/* One more of each for ib_drain_qp(). */
 		.cap.max_send_wr = RCA_LINK_SENDS + 1,
-		.cap.max_recv_wr = RCA_SESSION_RECEIVES + 1,
+		.cap.max_recv_wr = RCA_LINK_RECEIVES + 1,
 		.cap.max_send_sge = 1,
 		.cap.max_recv_sge = 1,
 	};
@@ -350,7 +320,7 @@ int rca_link_create_qp(struct rca_trunk_link *link)
 		return PTR_ERR(link->qp);
 	ret = init_qp(link);
 	link->initialised = !ret;
-	for (i = 0; i < RCA_SESSION_RECEIVES && !ret; i++)
+	for (i = 0; i < RCA_LINK_RECEIVES && !ret; i++)
 		ret = rca_link_post_receive(link, &link->receives[i]);
 	return ret;
 }

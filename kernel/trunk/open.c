@@ -5,18 +5,18 @@
  * Only the work begins and ends links, and ends sessions. It runs once for all events since its
  * last run, and never twice at a time for one trunk, so it needs no lock against itself:
  *
- * - A link ends because of its events (link_cm.c), because it was idle, or because the peer's
- *   module was loaded again. The next link begins when the QP is drained: no frame arrives after
- *   the peer was notified of the last received one.
+ * - A link ends because of its events (link_cm.c), or because it was idle. The next link begins
+ *   when the QP is drained: all frames that were received have been handled.
  * - There are trunk_max links at most. The link that was idle longest ends for another one, see
  *   keepalive.c. If none was idle for a second, no link is opened.
- * - A session with users outlives its link. When there is a record to send, either end opens a link
- *   again: at once, and after one second, two, four and so on.
+ * - Connections outlive their link. When there is a record to send, or the last link was not idle
+ *   when it ended, either end opens a link again: at once, and after one second, two, four and so
+ *   on. Both ends then agree again on their connections, see rca_conn_say_again().
  * - A session is not lost because no link can be opened, however long. After two attempts, requests
  *   that are under way go over ib_cm.
- * - A session is lost if the peer is silent for peer_death_ms, if a hello comes from another load of
- *   the peer's module, if the peer does not have the session any more, and if the device is removed.
- *   Its connections end.
+ * - A session is lost if the peer is silent for peer_death_ms, if a link is opened to another load
+ *   of the peer's module, if the peer says so, and if the device is removed. Its connections end. A
+ *   hello of another load only makes this host look whether its link still works.
  * - When the GID or the partition of a trunk has gone, its link ends. Its connections stay.
  * - A frame that is not the peer's, or malformed, ends the link. After three of them in a minute no
  *   link is opened for five minutes, see peers.c.
@@ -72,16 +72,13 @@ struct link_req {
  * yields.
  *
  * While a trunk is open, its peer only requests another link if its own link has failed, and then
- * names the session. A request that does not name it may be an old one, delayed while the trunk was
- * opened at the request of this host. Or the peer has lost the session, and this host has not
- * noticed yet. Both requests are refused. In the second case the PING that is sent now is not
- * answered, this link ends, and the request that the peer repeats after its back-off finds no open
- * trunk.
+ * names the cookie of this host on that link. A request that does not name it may be an old one,
+ * delayed while the trunk was opened at the request of this host. Or the peer was loaded again, and
+ * this host has not noticed yet. Both requests are refused. In the second case the PING that is
+ * sent now is not answered, this link ends, and the request that the peer repeats after its
+ * back-off finds no open trunk.
  *
- * Limits: An old request that names the session, from two ends that opened a link again at the same
- * time, replaces a good link by one that fails. A link is opened again, and no connection is lost.
- * An old request that finds no open trunk, because the link has failed within the seconds in which
- * ib_cm repeats a request, makes this host lose the session.
+ * An old request that finds no open trunk opens a link that fails, and then another one is opened.
  */
 static bool may_accept(const struct rca_trunk *trunk, const struct rca_trunk_open *open,
 		       bool yields)
@@ -95,7 +92,7 @@ static bool may_accept(const struct rca_trunk *trunk, const struct rca_trunk_ope
 	    !rca_hello_is_of(&open->hello, link->peer.hello.boot_id))
 		return true;
 	if (trunk->up)
-		return open->session && open->session == trunk->session.number;
+		return open->last && open->last == link->cookie;
 	return !link->active || yields;
 }
 
@@ -187,11 +184,30 @@ static bool is_news(const struct rca_trunk_key *key, const struct rca_hello *hel
 	if (!trunk)
 		return true;
 	spin_lock(&trunk->lock);
-	if (trunk->link || trunk->next || trunk->session.number)
+	if (trunk->link || trunk->next || trunk->session)
 		news = !rca_hello_is_of(&trunk->hello, hello->boot_id);
 	spin_unlock(&trunk->lock);
 	rca_trunk_put(trunk);	/* got in rca_trunk_find() */
 	return news;
+}
+
+/*
+ * A hello of the peer. If it is of another load of its module than the trunk, that may have been
+ * loaded again, or another host may have sent the hello: look whether the link still works.
+ */
+static void note_hello(struct rca_trunk *trunk, const struct rca_hello *hello)
+{
+	lockdep_assert_held(&trunk->lock);
+	if (!trunk->link && !trunk->next && !trunk->session) {
+		trunk->hello = *hello;
+	} else if (!rca_hello_is_of(&trunk->hello, hello->boot_id)) {
+		trunk->heard = *hello;
+		trunk->has_heard = true;
+		if (trunk->up)
+			rca_trunk_probe(trunk);
+		else if (trunk->users)
+			rca_open_again(trunk);
+	}
 }
 
 /*
@@ -214,19 +230,17 @@ void rca_open_requested(struct rca_device *dev, const struct rca_tp_request *req
 	if (!trunk)
 		return;
 	spin_lock(&trunk->lock);
-	trunk->hello = hello;
-	if (!trunk->link)
+	note_hello(trunk, &hello);
+	if (!trunk->link) {
 		set_path(&trunk->path, req->path);
-	trunk->wanted = true;
+		trunk->wanted = true;
+	}
 	spin_unlock(&trunk->lock);
 	rca_trunk_run(trunk);
 	rca_trunk_put(trunk);	/* got in rca_trunk_make() */
 }
 
-/*
- * A peer has sent the private data of an RTU. If these are a hello of another load of its module,
- * the peer has no session of an earlier load. Callback of a transport; does not sleep.
- */
+/* A peer has sent the private data of an RTU. Callback of a transport; does not sleep. */
 void rca_open_heard(const struct rca_peer_key *key, const void *data, size_t len)
 {
 	const struct rca_trunk_key trunk_key = { .peer = *key };
@@ -239,26 +253,9 @@ void rca_open_heard(const struct rca_peer_key *key, const void *data, size_t len
 	if (!trunk)
 		return;
 	spin_lock(&trunk->lock);
-	trunk->hello = hello;
+	note_hello(trunk, &hello);
 	spin_unlock(&trunk->lock);
-	rca_trunk_run(trunk);
 	rca_trunk_put(trunk);	/* got in rca_trunk_find() */
-}
-
-/* Does the request of the peer count, if it crosses that of this host? */
-static bool peer_wins(const struct rca_peer_key *key, const struct rca_hello *hello)
-{
-	int order = memcmp(hello->boot_id, rca_peers_boot_id(), RCA_BOOT_ID_LEN) ?:
-		    memcmp(&key->dgid, &key->sgid, sizeof(key->dgid));
-
-	return order > 0;
-}
-
-/* Is the peer this port itself? The two ends of such a trunk are two trunks. */
-static bool is_same_port(const struct rca_peer_key *key, const struct rca_hello *hello)
-{
-	return rca_hello_is_of(hello, rca_peers_boot_id()) &&
-	       !memcmp(&key->dgid, &key->sgid, sizeof(key->dgid));
 }
 
 /*
@@ -307,10 +304,10 @@ static int ib_trunk_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *ev
 			.open = &open,
 			.path = req->primary_path,
 			.qpn = req->remote_qpn,
-			.yields = peer_wins(&key.peer, &open.hello),
+			.yields = rca_trunk_peer_wins(&key.peer, &open.hello),
 		};
 
-		key.passive = is_same_port(&key.peer, &open.hello);
+		key.passive = rca_trunk_is_own(&key.peer, &open.hello);
 		ret = accept(dev, &key, sgid_attr, &asked, cm_id);
 	} else {
 		rca_stats_trunk(dev, req->port, RCA_STAT_NO_TOKEN);
@@ -347,14 +344,6 @@ static void close_unloaded(struct rca_trunk *trunk)
 	close_trunk(trunk, "the module is unloaded");
 }
 
-/* Was the peer's module loaded again since it opened the link or the session? */
-static bool peer_is_new(const struct rca_trunk *trunk)
-{
-	lockdep_assert_held(&trunk->lock);
-	return (trunk->link && !rca_hello_is_of(&trunk->hello, trunk->link->peer.hello.boot_id)) ||
-	       (trunk->session.number && !rca_hello_is_of(&trunk->hello, trunk->boot_id));
-}
-
 /* Is the module being unloaded, or the device being removed? */
 static bool is_off(const struct rca_trunk *trunk)
 {
@@ -365,8 +354,6 @@ static bool is_off(const struct rca_trunk *trunk)
 /* Reason of has_to_close(), if none was noted before. */
 static const char *why_closing(const struct rca_trunk *trunk)
 {
-	if (peer_is_new(trunk))
-		return "the peer's module was loaded again";
 	if (is_off(trunk))
 		return "the module is unloaded, or the device removed";
 	return "the peer is silent";
@@ -378,8 +365,7 @@ static bool has_to_close(struct rca_trunk *trunk)
 	bool closing;
 
 	spin_lock(&trunk->lock);
-	closing = trunk->closing || peer_is_new(trunk) || is_off(trunk) ||
-		  rca_watch_is_silent(trunk);
+	closing = trunk->closing || is_off(trunk) || rca_watch_is_silent(trunk);
 	trunk->closing = false;
 	if (trunk->link)
 		closing |= test_bit(RCA_LINK_LOST, &trunk->link->news);
@@ -424,7 +410,9 @@ static void open_active(struct rca_trunk *trunk)
 	if (!link)
 		return;
 	spin_lock(&trunk->lock);
-	link->peer.hello = trunk->hello;
+	/* A newer hello may be that of another host: try both in turn. */
+	link->peer.hello = trunk->has_heard && (trunk->tries & 1 || !trunk->session) ?
+				trunk->heard : trunk->hello;
 	link->path = trunk->path;
 	if (!trunk->next) {
 		start(trunk, link);
@@ -445,21 +433,27 @@ static bool is_due(struct rca_trunk *trunk)
 		trunk->tries = 0;
 		return false;
 	}
-	return !trunk->session.number || !trunk->tries ||
+	return !trunk->session || !trunk->tries ||
 	       time_after_eq(jiffies, rca_watch_next_try(trunk));
 }
+
+/* Attempts to open a link for ends that may not agree, and have nothing to send: a minute. */
+#define MOST_TRIES	7
 
 /* Note an attempt to open a link. */
 static void note_try(struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	/* Without a session there is nothing to lose: the next connection request tries again. */
-	if (!trunk->session.number) {
+	/* Without a session the next connection request tries again. */
+	if (!trunk->session) {
 		trunk->wanted = false;
 		return;
 	}
-	trunk->tries++;
 	trunk->tried_at = jiffies;
+	if (++trunk->tries < MOST_TRIES && trunk->users)
+		return;
+	trunk->wanted = false;
+	trunk->unclear = false;
 }
 
 /* Answer the peer's request for a link, or send one. */
@@ -488,9 +482,8 @@ static void link_later(struct rca_trunk *trunk)
 {
 	rca_conn_not_linked(trunk);
 	spin_lock(&trunk->lock);
-	/* Without other unsent records, no attempt follows. */
 	trunk->wanted = false;
-	if (!rca_trunk_has_to_send(trunk))
+	if (!rca_watch_needs_link(trunk))
 		trunk->tries = 0;
 	spin_unlock(&trunk->lock);
 }
@@ -574,6 +567,7 @@ void rca_open_work(struct work_struct *work)
 	closing = has_to_close(trunk);
 	idle = trunk->link && rca_watch_is_idle(trunk);
 	if (trunk->link && (closing || idle || rca_link_step(trunk->link))) {
+		trunk->link->idle |= idle;
 		rca_trunk_because(trunk, idle ? "idle" : "no QP or message");
 		failed = !trunk->up;
 		closing = rca_link_end(trunk->link, closing);

@@ -39,8 +39,7 @@ static_assert(sizeof(struct rca_proto_hello) == RCA_HELLO_LEN);
 /* Common part of the REQ and the REP that open a trunk. */
 struct rca_proto_open {
 	__be64 cookie;
-	__be32 session;
-	__be32 received;
+	__be64 last;
 } __packed;
 
 struct rca_proto_trunk_req {
@@ -70,11 +69,11 @@ static_assert(sizeof(struct rca_proto_trunk_dreq) == RCA_TRUNK_DREQ_LEN);
 struct rca_proto_frame {
 	__be64 cookie;
 	__be32 number;
-	__be32 received;
+	__be32 reserved1;
 	__be16 credits;
 	__be16 len;
 	u8 records;
-	u8 reserved[3];
+	u8 reserved2[3];
 } __packed;
 
 static_assert(sizeof(struct rca_proto_frame) == RCA_FRAME_HDR_LEN);
@@ -147,8 +146,7 @@ bool rca_hello_is_of(const struct rca_hello *hello, const u8 *boot_id)
 static void put_open(struct rca_proto_open *wire, const struct rca_trunk_open *open)
 {
 	wire->cookie = cpu_to_be64(open->cookie);
-	wire->session = cpu_to_be32(open->session);
-	wire->received = cpu_to_be32(open->received);
+	wire->last = cpu_to_be64(open->last);
 }
 
 /* Unpack the hello and @wire; the token stays 0. */
@@ -157,13 +155,12 @@ static int get_open(const u8 *data, size_t len, const struct rca_proto_open *wir
 {
 	struct rca_trunk_open got = {
 		.cookie = be64_to_cpu(wire->cookie),
-		.session = be32_to_cpu(wire->session),
-		.received = be32_to_cpu(wire->received),
+		.last = be64_to_cpu(wire->last),
 	};
 
 	if (rca_hello_unpack(data, len, &got.hello))
 		return -EPROTO;
-	if (!got.cookie || (!got.session && got.received))
+	if (!got.cookie)
 		return -EPROTO;
 	*open = got;
 	return 0;
@@ -215,7 +212,7 @@ int rca_trunk_rep_unpack(const u8 *data, size_t len, struct rca_trunk_open *open
 	return get_open(data, len, &wire.open, open);
 }
 
-/* For the DREQ of a trunk whose session is lost. */
+/* For the DREQ of a trunk whose session has ended; @session 0: the link was idle. */
 void rca_trunk_dreq_pack(u8 *data, u32 session)
 {
 	const struct rca_proto_trunk_dreq wire = {
@@ -226,15 +223,21 @@ void rca_trunk_dreq_pack(u8 *data, u32 session)
 	memcpy(data, &wire, sizeof(wire));
 }
 
-/* Returns the number of the session that the peer has lost; 0: only the link ends. */
-u32 rca_trunk_dreq_unpack(const u8 *data, size_t len)
+/*
+ * Returns 0, and in @session the number of the session that has ended at the peer, or 0: the link
+ * was idle. Returns -ENOMSG if the link ends for another reason.
+ */
+int rca_trunk_dreq_unpack(const u8 *data, size_t len, u32 *session)
 {
 	struct rca_proto_trunk_dreq wire;
 
 	if (len < sizeof(wire))
-		return 0;
+		return -ENOMSG;
 	memcpy(&wire, data, sizeof(wire));
-	return wire.magic == cpu_to_be32(RCA_PROTO_MAGIC) ? be32_to_cpu(wire.session) : 0;
+	if (wire.magic != cpu_to_be32(RCA_PROTO_MAGIC))
+		return -ENOMSG;
+	*session = be32_to_cpu(wire.session);
+	return 0;
 }
 
 
@@ -243,7 +246,6 @@ void rca_frame_hdr_pack(u8 *data, const struct rca_frame_hdr *hdr)
 	struct rca_proto_frame wire = {
 		.cookie = cpu_to_be64(hdr->cookie),
 		.number = cpu_to_be32(hdr->number),
-		.received = cpu_to_be32(hdr->received),
 		.credits = cpu_to_be16(hdr->credits),
 		.len = cpu_to_be16(hdr->len),
 		.records = hdr->records,
@@ -272,7 +274,6 @@ int rca_frame_hdr_unpack(const u8 *data, size_t len, struct rca_frame_hdr *hdr)
 	got = (struct rca_frame_hdr) {
 		.cookie = be64_to_cpu(wire.cookie),
 		.number = be32_to_cpu(wire.number),
-		.received = be32_to_cpu(wire.received),
 		.credits = be16_to_cpu(wire.credits),
 		.len = be16_to_cpu(wire.len),
 		.records = wire.records,
@@ -380,6 +381,14 @@ struct rca_proto_held {
 
 static_assert(sizeof(struct rca_proto_held) == 12);
 
+struct rca_proto_ask {
+	struct rca_proto_record hdr;
+	__be32 qp_num;
+	__be32 remote_qpn;
+} __packed;
+
+static_assert(sizeof(struct rca_proto_ask) == 16);
+
 /* A record without its private data. */
 union rca_proto_any {
 	struct rca_proto_record hdr;
@@ -388,6 +397,7 @@ union rca_proto_any {
 	struct rca_proto_rej rej;
 	struct rca_proto_dreq dreq;
 	struct rca_proto_held held;
+	struct rca_proto_ask ask;
 };
 
 /* Length of that, and limit of the private data, by type. */
@@ -403,6 +413,7 @@ static const struct {
 	[RCA_RECORD_DREP] = { sizeof(struct rca_proto_record) },
 	[RCA_RECORD_HELD] = { sizeof(struct rca_proto_held) },
 	[RCA_RECORD_PING] = { sizeof(struct rca_proto_record) },
+	[RCA_RECORD_ASK] = { sizeof(struct rca_proto_ask) },
 };
 
 static bool rca_proto_knows(u8 type)
@@ -444,6 +455,9 @@ static bool record_is_valid(const struct rca_trunk_record *record)
 		return record->remote_qpn <= RCA_RECORD_24_BITS;
 	case RCA_RECORD_HELD:
 		return record->delay_ms <= RCA_RECORD_DELAY_MAX_MS;
+	case RCA_RECORD_ASK:
+		return record->qp.qp_num <= RCA_RECORD_24_BITS &&
+		       record->remote_qpn <= RCA_RECORD_24_BITS;
 	default:
 		return true;
 	}
@@ -560,6 +574,10 @@ int rca_record_pack(u8 *data, size_t room, const struct rca_trunk_record *record
 	case RCA_RECORD_HELD:
 		wire.held.delay_ms = cpu_to_be32(record->delay_ms);
 		break;
+	case RCA_RECORD_ASK:
+		wire.ask.qp_num = cpu_to_be32(record->qp.qp_num);
+		wire.ask.remote_qpn = cpu_to_be32(record->remote_qpn);
+		break;
 	}
 	memcpy(data, &wire, fixed);
 	if (record->private_len)
@@ -588,6 +606,10 @@ static void get_body(const union rca_proto_any *wire, struct rca_trunk_record *r
 		break;
 	case RCA_RECORD_HELD:
 		record->delay_ms = be32_to_cpu(wire->held.delay_ms);
+		break;
+	case RCA_RECORD_ASK:
+		record->qp.qp_num = be32_to_cpu(wire->ask.qp_num);
+		record->remote_qpn = be32_to_cpu(wire->ask.remote_qpn);
 		break;
 	}
 }

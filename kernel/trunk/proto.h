@@ -10,13 +10,20 @@
  *
  * All numbers are big endian, and reserved fields are sent as zero and ignored. Four messages of
  * ib_cm carry data of this protocol in their private data: an RTU the *hello*, the REQ and the REP
- * that open a trunk, and the DREQ that ends its session. On the QP of a trunk, each SEND is a
- * *frame*: a header and whole *records*. A record is a message about one connection, and
- * corresponds to the CM message of its name (IBTA volume 1, 12.6).
+ * that open a trunk, and the DREQ that ends it. On the QP of a trunk, each SEND is a *frame*: a
+ * header and whole *records*. A record is a message about one connection, and corresponds to the CM
+ * message of its name (IBTA volume 1, 12.6), but for ASK and PING.
  *
  * The end that requests a connection chooses its number, which is in all records about it. The end
- * that requested the trunk when the session was created chooses odd numbers, the other end even
- * ones, so both may request connections at the same time.
+ * with the greater boot identifier, or of two ports of one host that with the greater GID, chooses
+ * odd numbers, the other end even ones, so both may request connections at the same time. The first
+ * number is random.
+ *
+ * A QP delivers records once and in order, until it fails. On the next one each end sends again
+ * what its connections wait for to be answered: a REQ, a REP or a DREQ; for each other connection
+ * it sends an ASK. A record that was received before changes nothing: number, state and QP numbers
+ * tell. Who does not have the connection of a REP or an ASK answers with a DREQ, and to a DREQ with
+ * a DREP. So both ends agree again.
  *
  * Both ends use the highest version that both speak. Fields that a later version appends to a
  * record are after its private data, and this version ignores them; a record of an unknown type is
@@ -24,9 +31,9 @@
  */
 
 /** RCA_TRUNK_VERSION - the newest version of the protocol that this module speaks */
-#define RCA_TRUNK_VERSION	1
-/** RCA_TRUNK_OLDEST - the oldest one */
-#define RCA_TRUNK_OLDEST	1
+#define RCA_TRUNK_VERSION	2
+/** RCA_TRUNK_OLDEST - the oldest one: version 1 kept and numbered its frames */
+#define RCA_TRUNK_OLDEST	2
 
 /** RCA_HELLO_LEN - length of a hello */
 #define RCA_HELLO_LEN		64
@@ -34,7 +41,7 @@
 #define RCA_TRUNK_REQ_LEN	92
 /** RCA_TRUNK_REP_LEN - length of the private data of its REP */
 #define RCA_TRUNK_REP_LEN	88
-/** RCA_TRUNK_DREQ_LEN - length of the private data of a DREQ that ends a session */
+/** RCA_TRUNK_DREQ_LEN - length of the private data of a DREQ that ends a session or an idle link */
 #define RCA_TRUNK_DREQ_LEN	8
 
 /** RCA_FRAME_MAX - longest frame, header included */
@@ -77,31 +84,26 @@ struct rca_hello {
  * @hello: of the sender
  * @token: REQ: from the hello of the receiver
  * @cookie: required in every frame to the sender
- * @session: REQ: number of the session that the sender has, or 0; REP: of the one that is used
- * @received: number of the last frame of the session that the sender has received, or 0
+ * @last: REQ: cookie of the receiver on the last QP that was connected, or 0; REP: 0
  */
 struct rca_trunk_open {
 	struct rca_hello hello;
 	u64 token;
 	u64 cookie;
-	u32 session;
-	u32 received;
+	u64 last;
 };
 
 /**
  * struct rca_frame_hdr - header of a frame
  * @cookie: of the receiver
- * @number: number of the frame in its session, from 1; without records: number of the last frame
- *          with records that was sent before
- * @received: number of the last frame that the sender has received
+ * @number: number of frames with records so far; for readers of captures, not checked
  * @credits: receive buffers that the sender has posted on the QP since it exists, modulo 2^16
- * @records: number of records; 0: the frame is an acknowledgement
+ * @records: number of records; 0: the frame reports credits, or answers a PING
  * @len: length of the frame, header included
  */
 struct rca_frame_hdr {
 	u64 cookie;
 	u32 number;
-	u32 received;
 	u16 credits;
 	u16 len;
 	u8 records;
@@ -117,6 +119,7 @@ struct rca_frame_hdr {
  * @RCA_RECORD_DREP: disconnect reply
  * @RCA_RECORD_HELD: the backlog of the listener is full: repeat the request later
  * @RCA_RECORD_PING: requests a frame, with or without records, as a sign of life of the peer
+ * @RCA_RECORD_ASK: the sender has the connection; a receiver that does not answers with a DREQ
  * @RCA_RECORD_TYPES: number of types, with 0
  */
 enum rca_record_type {
@@ -128,6 +131,7 @@ enum rca_record_type {
 	RCA_RECORD_DREP,
 	RCA_RECORD_HELD,
 	RCA_RECORD_PING,
+	RCA_RECORD_ASK,
 	RCA_RECORD_TYPES,
 };
 
@@ -190,12 +194,12 @@ struct rca_record_path {
  * @conn: number of the connection, chosen by the end that requests it; 0 in a PING
  * @service_id: REQ: service ID of the listener
  * @qp_type: REQ: enum ib_qp_type: IB_QPT_RC, IB_QPT_UC or IB_QPT_XRC_INI
- * @qp: REQ, REP: QP of the sender
+ * @qp: REQ, REP: QP of the sender; ASK: its number, or 0 if there is none yet
  * @path: REQ: the path
  * @ack_delay: REP: local CA ACK delay of the device of the sender
  * @reason: REJ: reason (IBTA volume 1, 12.6.7.2)
  * @delay_ms: HELD: milliseconds until the request may be repeated
- * @remote_qpn: DREQ: number of the QP of the receiver (IBTA volume 1, 12.6.10)
+ * @remote_qpn: DREQ, ASK: number of the QP of the receiver (IBTA volume 1, 12.6.10), or 0
  * @private_len: REQ, REP, REJ: length of @private_data
  * @private_data: REQ, REP, REJ: private data; after unpacking, in the frame
  */
@@ -223,7 +227,7 @@ int rca_trunk_req_unpack(const u8 *data, size_t len, struct rca_trunk_open *open
 void rca_trunk_rep_pack(u8 *data, const struct rca_trunk_open *open);
 int rca_trunk_rep_unpack(const u8 *data, size_t len, struct rca_trunk_open *open);
 void rca_trunk_dreq_pack(u8 *data, u32 session);
-u32 rca_trunk_dreq_unpack(const u8 *data, size_t len);
+int rca_trunk_dreq_unpack(const u8 *data, size_t len, u32 *session);
 void rca_frame_hdr_pack(u8 *data, const struct rca_frame_hdr *hdr);
 int rca_frame_hdr_unpack(const u8 *data, size_t len, struct rca_frame_hdr *hdr);
 int rca_record_pack(u8 *data, size_t room, const struct rca_trunk_record *record);

@@ -82,6 +82,7 @@ static int trunk_connect(void *lower, const struct rca_tp_req *req)
 	}
 	spin_lock(&trunk->lock);
 	set_data(conn, data, req->conn.private_data_len);
+	conn->held = false;
 	conn->state = RCA_CONN_REQ_SENT;
 	/* If the session was lost meanwhile, the timer reports that at once, like a later loss. */
 	if (!rca_conn_has_session(conn))
@@ -183,7 +184,7 @@ static void trunk_received(void *lower)
 	spin_lock(&trunk->lock);
 	if (conn->state == RCA_CONN_REP_SENT) {
 		conn->state = RCA_CONN_UP;
-		rca_conn_stop_timer(conn);
+		rca_conn_answered(conn);
 	}
 	spin_unlock(&trunk->lock);
 }
@@ -247,12 +248,12 @@ static void trunk_set_owner(void *lower, void *owner)
 	conn->owner = owner;
 }
 
-/* Both are immutable, and the connection is freed after an RCU grace period. */
+/* Both hardly change, and the connection is freed after an RCU grace period. */
 static void trunk_numbers(const void *lower, struct rca_tp_numbers *out)
 {
 	const struct rca_trunk_conn *conn = lower;
 
-	out->session = conn->session;
+	out->session = READ_ONCE(conn->session);
 	out->number = conn->number;
 }
 

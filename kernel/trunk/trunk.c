@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * The table of trunks. It has each trunk with users, or with a link that is open or being opened.
- * The frames of a trunk, and its description for operators.
+ * The description of a trunk for operators.
  *
  * Locking: trunks_lock to add and to remove; trunks are found under RCU. It is never held with
  * rca_trunk.lock. Process context.
@@ -91,11 +91,6 @@ static struct rca_trunk *new_trunk(struct rca_device *dev, const struct rca_trun
 
 	if (!trunk)
 		return NULL;
-	trunk->frames = kcalloc(RCA_SESSION_FRAMES, RCA_FRAME_MAX, GFP_NOWAIT | __GFP_NOWARN);
-	if (!trunk->frames) {
-		kfree(trunk);
-		return NULL;
-	}
 	refcount_set(&trunk->ref, 1);	/* of the caller */
 	spin_lock_init(&trunk->lock);
 	INIT_DELAYED_WORK(&trunk->work, trunk_work);
@@ -173,7 +168,7 @@ bool rca_trunk_is_barred(const struct rca_trunk *trunk)
 static bool is_open(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	return trunk->up || (trunk->session.number && trunk->users && !trunk->link &&
+	return trunk->up || (trunk->session && trunk->users && !trunk->link &&
 			     !trunk->tries && !trunk->unusable && !trunk->port_down &&
 			     !rca_trunk_is_barred(trunk));
 }
@@ -207,7 +202,6 @@ void rca_trunk_put(struct rca_trunk *trunk)
 	xa_destroy(&trunk->conns);
 	rdma_put_gid_attr(trunk->sgid_attr);
 	rca_device_put(trunk->dev);
-	kfree(trunk->frames);
 	kfree_rcu(trunk, rcu);
 	if (atomic_dec_and_test(&in_memory))
 		wake_up_var(&in_memory);
@@ -245,7 +239,7 @@ bool rca_trunk_queue(struct delayed_work *work, unsigned long delay)
 void rca_open_again(struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	if (!trunk->session.number || trunk->gone || trunk->wanted)
+	if (!trunk->session || trunk->gone || trunk->wanted)
 		return;
 	trunk->wanted = true;
 	rca_trunk_run(trunk);
@@ -275,7 +269,7 @@ bool rca_trunk_drop(struct rca_trunk *trunk)
 	       !trunk->gone;
 	if (gone) {
 		trunk->gone = true;
-		trunk->session = (struct rca_session) {};
+		trunk->session = 0;
 	}
 	spin_unlock(&trunk->lock);
 	if (!gone)
@@ -338,8 +332,8 @@ static bool describe(struct rca_trunk_peer *peer, bool passive)
 	if (trunk) {
 		spin_lock(&trunk->lock);
 		peer->state = trunk->up ? "open" : trunk->link || trunk->next ? "opening" : "idle";
-		peer->sent = trunk->session.sent;
-		peer->received = trunk->session.received;
+		peer->sent = trunk->sent;
+		peer->received = trunk->received;
 		spin_unlock(&trunk->lock);
 	}
 	rcu_read_unlock();
@@ -353,105 +347,30 @@ void rca_trunk_describe(struct rca_trunk_peer *peer)
 		describe(peer, true);
 }
 
-/*
- * The frames of a session, which are kept until the peer acknowledges them.
- *
- * A record is appended to the open frame. Frames outlive their link: the next link of the trunk
- * sends those that the peer has not received.
- *
- * Locking: rca_trunk.lock.
- */
-
-
-u8 *rca_trunk_frame(const struct rca_trunk *trunk, unsigned int slot)
+/* Does the request of the peer count, if it crosses that of this host? */
+bool rca_trunk_peer_wins(const struct rca_peer_key *key, const struct rca_hello *hello)
 {
-	return trunk->frames + slot * RCA_FRAME_MAX;
+	int order = memcmp(hello->boot_id, rca_peers_boot_id(), RCA_BOOT_ID_LEN) ?:
+		    memcmp(&key->dgid, &key->sgid, sizeof(key->dgid));
+
+	return order > 0;
 }
 
-/* Complete the open frame: it has its number, and takes no more records. */
-void rca_trunk_close_frame(struct rca_trunk *trunk)
+/* Is the peer this port itself? The two ends of such a trunk are two trunks. */
+bool rca_trunk_is_own(const struct rca_peer_key *key, const struct rca_hello *hello)
 {
-	unsigned int slot = rca_trunk_slot(rca_session_add(&trunk->session));
-
-	lockdep_assert_held(&trunk->lock);
-	trunk->lens[slot] = trunk->filling;
-	trunk->records[slot] = trunk->filled;
-	trunk->filling = 0;
-	trunk->filled = 0;
-}
-
-/* Open a frame, unless one is open. Returns false if the peer has to acknowledge others first. */
-static bool begin_frame(struct rca_trunk *trunk)
-{
-	if (trunk->filling)
-		return true;
-	if (!rca_session_may_add(&trunk->session))
-		return false;
-	trunk->filling = RCA_FRAME_HDR_LEN;
-	return true;
-}
-
-/* Append a record to the open frame. Returns 0 or a negative errno; -EMSGSIZE: no room. */
-static int append(struct rca_trunk *trunk, const struct rca_trunk_record *record)
-{
-	u8 *data = rca_trunk_frame(trunk, rca_trunk_slot(trunk->session.sent + 1));
-	int len = rca_record_pack(data + trunk->filling, RCA_FRAME_MAX - trunk->filling, record);
-
-	if (len < 0)
-		return len;
-	trunk->filling += len;
-	trunk->filled++;
-	return 0;
+	return rca_hello_is_of(hello, rca_peers_boot_id()) &&
+	       !memcmp(&key->dgid, &key->sgid, sizeof(key->dgid));
 }
 
 /*
- * Append a record to a frame, which rca_trunk_push() or the next link sends. Returns 0; -EAGAIN:
- * too many frames are not acknowledged; -ENOTCONN: there is no session; another errno: the record
- * is invalid.
- */
-int rca_trunk_add(struct rca_trunk *trunk, const struct rca_trunk_record *record)
-{
-	int ret;
-
-	lockdep_assert_held(&trunk->lock);
-	if (!trunk->session.number)
-		return -ENOTCONN;
-	if (!begin_frame(trunk))
-		return -EAGAIN;
-	ret = append(trunk, record);
-	if (ret == -EMSGSIZE && trunk->filled) {
-		rca_trunk_close_frame(trunk);
-		if (!begin_frame(trunk))
-			return -EAGAIN;
-		ret = append(trunk, record);
-	}
-	if (!ret && record->type != RCA_RECORD_PING)
-		trunk->needed = trunk->session.sent + 1;
-	if (!ret && trunk->filled == U8_MAX)
-		rca_trunk_close_frame(trunk);
-	return ret;
-}
-
-/* Is number @a after @b? Numbers wrap around. */
-static bool is_after(u32 a, u32 b)
-{
-	return (s32)(a - b) > 0;
-}
-
-/*
- * Does a trunk need a link, for records that the peer may not have, or for connections that wait? A
- * frame whose SEND has completed is in the memory of the peer, which handles received frames before
- * its link ends. So frames that only lack an acknowledgement need no link, and neither does a PING.
+ * Does a trunk need a link for connections that wait? What was sent and not answered needs none: if
+ * the link has failed, another one is wanted anyway, see rca_link_end().
  */
 bool rca_trunk_has_to_send(const struct rca_trunk *trunk)
 {
-	const struct rca_session *session = &trunk->session;
-
 	lockdep_assert_held(&trunk->lock);
-	if (!session->number)
-		return false;
-	return !list_empty(&trunk->waiting) ||
-	       (is_after(trunk->needed, trunk->sent) && is_after(trunk->needed, session->acked));
+	return trunk->session && !list_empty(&trunk->waiting);
 }
 
 /*
@@ -491,7 +410,7 @@ void rca_trunk_trace_frame(const struct rca_trunk_link *link, bool sent, const v
 	trace_rca_frame(link->trunk->dev->ibdev->name, peer->port_num, peer->sgid.raw,
 			peer->dgid.raw, peer->pkey, link->qp->qp_num, link->peer_qpn, sent, data,
 			len, link->trunk->sgid_attr->gid_type,
-			READ_ONCE(link->trunk->session.number));
+			READ_ONCE(link->trunk->session));
 }
 
 /*
@@ -507,7 +426,7 @@ void rca_trunk_because(struct rca_trunk *trunk, const char *why)
 void rca_trunk_opening(struct rca_trunk *trunk)
 {
 	WRITE_ONCE(trunk->why, NULL);
-	trace(trunk, trunk->session.number, "opening",
+	trace(trunk, trunk->session, "opening",
 	      trunk->link->active ? "this host asks" : "the peer asks");
 }
 
@@ -515,7 +434,7 @@ void rca_trunk_opening(struct rca_trunk *trunk)
 void rca_trunk_opened(struct rca_trunk *trunk)
 {
 	rca_trunk_count_one(trunk, RCA_STAT_OPENED);
-	trace(trunk, trunk->session.number, "open", "the peer has sent a frame");
+	trace(trunk, trunk->session, "open", "the peer has sent a frame");
 }
 
 /*
@@ -526,7 +445,7 @@ void rca_trunk_closed(struct rca_trunk *trunk, bool failed, bool lost)
 {
 	if (failed)
 		rca_trunk_count_one(trunk, RCA_STAT_FAILED);
-	trace(trunk, trunk->session.number, "closed", READ_ONCE(trunk->why) ?: NO_REASON);
+	trace(trunk, trunk->session, "closed", READ_ONCE(trunk->why) ?: NO_REASON);
 	if (!lost)
 		WRITE_ONCE(trunk->why, NULL);
 }

@@ -21,8 +21,8 @@
 #include <rdma/ib_verbs.h>
 
 #include "transport/transport.h"
+#include "trunk/credits.h"
 #include "trunk/proto.h"
-#include "trunk/session.h"
 
 struct ib_gid_attr;
 struct rca_trunk;
@@ -83,13 +83,12 @@ enum rca_place {
 };
 
 /**
- * struct rca_trunk - a trunk: a session, and its link, if there is one
+ * struct rca_trunk - a trunk: the connections with a peer, and its link, if there is one
  * @node: entry in the table of trunks (lock: trunks_lock)
  * @ref: references: the table, each link, each queued run of @work
  * @key: its identity (immutable)
  * @dev: its device (immutable; holds a reference)
  * @sgid_attr: local GID (immutable; holds a reference)
- * @frames: buffers of the frames of the session, by number (immutable; owned)
  * @lock: protects the members below, and marked members of @link
  * @link: the link that is being opened, used or ended, until its QP is drained; only @work
  *        changes it
@@ -106,9 +105,10 @@ enum rca_place {
  * @port_down: its port was down at the last check by @work, which then polls it each second
  * @peer_ended: the peer has announced the end of the session: its connections are disconnected
  * @wanted: a link has to be opened
- * @odd: this end chooses odd connection numbers: it was the active one when the session was created
+ * @unclear: another one, as the last one has failed: the ends may not agree on their connections
+ * @odd: this end chooses odd connection numbers
  * @handling: completions of @link are being handled; records are sent at the end of that
- * @users: connections of the session, and those of a lost one that have not ended yet
+ * @users: connections of the trunk
  * @next_number: number of the next connection that is requested
  * @conns: connections of the session that have an owner, by number
  * @answers: number of connections without an owner, whose last record is unsent
@@ -124,18 +124,17 @@ enum rca_place {
  * @probes: number of these PINGs since the last frame of the peer; those that were not sent because
  *          the port was down count, too
  * @why: why the link or the session ends, if known (a constant; without a lock)
- * @session: numbers of the frames; its number is 0 if there is no session, and only @work changes
- *           that
+ * @session: number of the session: the time in which both ends have the same loads of their
+ *           modules; 0: none. Only @work changes it
  * @boot_id: boot identifier of the peer of the session
  * @ca_guid: node GUID of its device
- * @hello: last hello of the peer
+ * @last: cookie of the peer on the last link that was connected, or 0
+ * @hello: hello of the peer, with which the trunk was opened
+ * @heard: a later one of another load of its module, or of another host
+ * @has_heard: there is one
  * @path: path to the peer, as the receiver of a request sees it; changes only without a link
- * @filling: length of the frame that is being filled, 0: none
- * @filled: its records
- * @lens: length of each kept frame
- * @records: number of records in each
- * @sent: number of the last frame whose SEND has completed
- * @needed: number of the last frame with another record than a PING
+ * @sent: number of frames with records that were sent
+ * @received: number of frames with records that were received
  * @work: opens and ends links, and ends the session; no other code does
  * @rcu: frees it after lookups
  */
@@ -145,7 +144,6 @@ struct rca_trunk {
 	struct rca_trunk_key key;
 	struct rca_device *dev;
 	const struct ib_gid_attr *sgid_attr;
-	u8 *frames;
 	spinlock_t lock;
 	struct rca_trunk_link *link;
 	struct rca_trunk_link *next;
@@ -160,6 +158,7 @@ struct rca_trunk {
 	bool port_down;
 	bool peer_ended;
 	bool wanted;
+	bool unclear;
 	bool odd;
 	bool handling;
 	unsigned int users;
@@ -177,17 +176,16 @@ struct rca_trunk {
 	unsigned long probed_at;
 	unsigned int probes;
 	const char *why;
-	struct rca_session session;
+	u32 session;
 	u8 boot_id[RCA_BOOT_ID_LEN];
 	__be64 ca_guid;
+	u64 last;
 	struct rca_hello hello;
+	struct rca_hello heard;
+	bool has_heard;
 	struct sa_path_rec path;
-	u16 filling;
-	u8 filled;
-	u16 lens[RCA_SESSION_FRAMES];
-	u8 records[RCA_SESSION_FRAMES];
 	u32 sent;
-	u32 needed;
+	u32 received;
 	struct delayed_work work;
 	struct rcu_head rcu;
 };
@@ -214,17 +212,8 @@ void rca_trunk_look(struct rca_trunk *trunk);
 void rca_trunks_for_parameter(void (*fn)(struct rca_trunk *trunk));
 void rca_trunk_describe(struct rca_trunk_peer *peer);
 
-/* trunk.c: frames */
-
-/* The slot of a frame in its session. Pure. */
-static inline unsigned int rca_trunk_slot(u32 number)
-{
-	return number % RCA_SESSION_FRAMES;
-}
-
-u8 *rca_trunk_frame(const struct rca_trunk *trunk, unsigned int slot);
-void rca_trunk_close_frame(struct rca_trunk *trunk);
-int rca_trunk_add(struct rca_trunk *trunk, const struct rca_trunk_record *record);
+bool rca_trunk_peer_wins(const struct rca_peer_key *key, const struct rca_hello *hello);
+bool rca_trunk_is_own(const struct rca_peer_key *key, const struct rca_hello *hello);
 bool rca_trunk_has_to_send(const struct rca_trunk *trunk);
 
 /* trunk.c: diagnostics */
@@ -269,7 +258,7 @@ enum rca_conn_state {
  * struct rca_trunk_conn - a connection over a trunk: a lower cm_id
  * @trunk: its trunk (immutable; holds a reference, and counts as a user)
  * @owner: argument of its callbacks (set by its owner before it uses @trunk)
- * @session: number of its session (immutable)
+ * @session: number of the session in which it was made; 0: that was lost before it was requested
  * @number: number in the records, odd or even as &rca_trunk.odd says (immutable)
  * @ref: references: the owner, the list of @waiting (lock: rca_trunk.lock)
  * @callbacks: number of callbacks that are running; the owner waits for them when it destroys the
@@ -277,16 +266,18 @@ enum rca_conn_state {
  * @state: enum rca_conn_state (lock: rca_trunk.lock)
  * @qp_type: IB_QPT_RC or IB_QPT_UC (immutable once a request was sent or received)
  * @is_answer: it has no owner, and is counted in &rca_trunk.answers (lock: rca_trunk.lock)
+ * @held: active side: the peer has asked for another REQ later (lock: rca_trunk.lock)
  * @to_send: bit n: the record of type n waits to be put into a frame (lock: rca_trunk.lock)
  * @waiting: entry in &rca_trunk.waiting while @to_send is not 0 (lock: rca_trunk.lock)
  * @rcu: frees the connection after readers of its numbers; shares memory with @waiting, because
  *       nothing waits to be sent then
  * @timer: entry in &rca_trunk.timers, or empty (lock: rca_trunk.lock)
  * @service_id: of the request
- * @qp: REQ or REP that is sent: the local QP (lock: rca_trunk.lock)
+ * @qp: of the REQ or REP of this host: the local QP (lock: rca_trunk.lock)
  * @path: REQ that is sent: the path (lock: rca_trunk.lock)
  * @reason: REJ that is sent: its reason (lock: rca_trunk.lock)
- * @data: private data of the record that is sent, or NULL (lock: rca_trunk.lock; owned)
+ * @data: private data of the REQ or REP until it is answered, or of a REJ; or NULL (lock:
+ *        rca_trunk.lock; owned)
  * @data_len: its length (lock: rca_trunk.lock)
  * @peer_qpn: number of the QP of the peer, or 0 (lock: rca_trunk.lock)
  * @sq_psn: starting PSN of the send queue (lock: rca_trunk.lock)
@@ -309,6 +300,7 @@ struct rca_trunk_conn {
 	u8 state;
 	u8 qp_type;
 	bool is_answer;
+	bool held;
 	u16 to_send;
 	union {
 		struct list_head waiting;
@@ -348,6 +340,7 @@ void rca_conn_remove(struct rca_trunk_conn *conn);
 void rca_conn_wake_at(struct rca_trunk *trunk, u64 when);
 void rca_conn_set_timer(struct rca_trunk_conn *conn, u32 ms);
 void rca_conn_stop_timer(struct rca_trunk_conn *conn);
+void rca_conn_answered(struct rca_trunk_conn *conn);
 void rca_conn_enter_timewait(struct rca_trunk_conn *conn);
 
 int rca_conn_set_path(struct rca_trunk_conn *conn, struct sa_path_rec *path,
@@ -367,14 +360,16 @@ const struct rca_tp_upcalls *rca_conn_init(const struct rca_tp_upcalls *upcalls)
 void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc);
 void rca_conn_timer_work(struct work_struct *work);
 void rca_conn_not_linked(struct rca_trunk *trunk);
-int rca_trunk_join_session(struct rca_trunk *trunk, const struct rca_trunk_link *link, u32 number,
-			   u32 peer_received);
+void rca_conn_say_again(struct rca_trunk *trunk);
+void rca_trunk_join_session(struct rca_trunk *trunk, struct rca_trunk_link *link);
 void rca_trunk_lose_session(struct rca_trunk *trunk);
 
 /* The link of a trunk: its QP, with buffers, and its ib_cm connection. */
 
 /** RCA_LINK_SENDS - most SENDs under way; records sent meanwhile share the next one */
 #define RCA_LINK_SENDS		4
+/** RCA_LINK_FRAMES - buffers for frames to send: a power of two, more than may be under way */
+#define RCA_LINK_FRAMES		8
 
 /** RCA_LINK_RNR_TIMER - RNR NAK timer of the QP (IBTA volume 1, 9.7.5.2.8): 0.12 ms */
 #define RCA_LINK_RNR_TIMER	7
@@ -382,12 +377,9 @@ void rca_trunk_lose_session(struct rca_trunk *trunk);
 /** RCA_LINK_TIMEOUT - local ACK timeout of the QP, and twice the lifetime of its path: 67 ms */
 #define RCA_LINK_TIMEOUT	14
 
-/** RCA_LINK_ACK_SIZE - size of the buffer of an acknowledgement */
-#define RCA_LINK_ACK_SIZE	64
-
-/* Pages of the buffers for receives and acknowledgements, in this order. */
-#define RCA_LINK_RECEIVE_PAGES	DIV_ROUND_UP(RCA_SESSION_RECEIVES * RCA_FRAME_MAX, PAGE_SIZE)
-#define RCA_LINK_PAGES		(RCA_LINK_RECEIVE_PAGES + 1)
+/* Pages of the buffers for receives and frames to send, in this order. */
+#define RCA_LINK_BUFFERS	(RCA_LINK_RECEIVES + RCA_LINK_FRAMES)
+#define RCA_LINK_PAGES		DIV_ROUND_UP(RCA_LINK_BUFFERS * RCA_FRAME_MAX, PAGE_SIZE)
 
 /**
  * struct rca_link_buf - a buffer for a frame
@@ -395,12 +387,14 @@ void rca_trunk_lose_session(struct rca_trunk *trunk);
  * @link: the link that it belongs to
  * @data: RCA_FRAME_MAX bytes
  * @dma: their address for the device
+ * @says: of a SEND: a record is of a connection (lock: rca_trunk.lock)
  */
 struct rca_link_buf {
 	struct ib_cqe cqe;
 	struct rca_trunk_link *link;
 	u8 *data;
 	u64 dma;
+	bool says;
 };
 
 /* Events of a link for the work of its trunk: bits of &rca_trunk_link.news. */
@@ -425,6 +419,8 @@ enum {
  * @path: path to the peer, as the receiver of a request sees it (immutable)
  * @cm_id: its cm_id; passive side: since the REQ (immutable once set, until it is destroyed; owned)
  * @lost: the session that has ended with the link; 0: none
+ * @idle: one of the ends has ended it because it was idle
+ * @unsent: a record of a connection may be lost (lock: rca_trunk.lock)
  * @pd: protection domain
  * @send_cq: completion queue of SENDs
  * @receive_cq: completion queue of receives
@@ -437,19 +433,19 @@ enum {
  * @initialised: @qp is in INIT or in a later state
  * @ready: frames may be sent (lock: rca_trunk.lock)
  * @closed: nothing may be posted any more (lock: rca_trunk.lock)
- * @pages: memory of the buffers for receives and acknowledgements
+ * @pages: memory of the buffers
  * @dma: address of each page for the device
- * @frames_dma: address of the frames of the trunk for the device
- * @frames_mapped: @frames_dma is valid
  * @receives: receive buffers
- * @sends: the frames of the trunk, by number
- * @acks: buffers for acknowledgements
+ * @frames: buffers for frames to send, of which frame n has number n modulo RCA_LINK_FRAMES
+ * @credits: its credits (lock: rca_trunk.lock)
+ * @filling: length of the records in the open frame, which is the next one (lock: rca_trunk.lock)
+ * @filled: number of these records (lock: rca_trunk.lock)
+ * @says: one of them is of a connection (lock: rca_trunk.lock)
  * @under_way: SENDs whose completion was not handled yet (lock: rca_trunk.lock)
  * @yield_at: time of the next possible yield to other tasks, in jiffies; only @poll uses it
  * @shared: the last frame had several records (lock: rca_trunk.lock)
  * @posted: number of SENDs so far (lock: rca_trunk.lock)
  * @due: how many of them have to be complete when @overdue runs (lock: rca_trunk.lock)
- * @acks_under_way: bits of @acks that are in use (lock: rca_trunk.lock)
  * @used_at: time of the last frame, in jiffies (lock: rca_trunk.lock; also read without)
  * @news: events that the work of @trunk has to handle
  * @end: work that destroys @qp and the rest when @trunk no longer uses the link; @cm_id when the
@@ -467,6 +463,8 @@ struct rca_trunk_link {
 	struct sa_path_rec path;
 	struct ib_cm_id *cm_id;
 	u32 lost;
+	bool idle;
+	bool unsent;
 	struct ib_pd *pd;
 	struct ib_cq *send_cq;
 	struct ib_cq *receive_cq;
@@ -479,19 +477,19 @@ struct rca_trunk_link {
 	bool initialised;
 	bool ready;
 	bool closed;
-	bool frames_mapped;
 	struct page *pages[RCA_LINK_PAGES];
 	u64 dma[RCA_LINK_PAGES];
-	u64 frames_dma;
-	struct rca_link_buf receives[RCA_SESSION_RECEIVES];
-	struct rca_link_buf sends[RCA_SESSION_FRAMES];
-	struct rca_link_buf acks[RCA_LINK_SENDS];
+	struct rca_link_buf receives[RCA_LINK_RECEIVES];
+	struct rca_link_buf frames[RCA_LINK_FRAMES];
+	struct rca_credits credits;
+	u16 filling;
+	u8 filled;
+	bool says;
 	unsigned int under_way;
 	unsigned long yield_at;
 	bool shared;
 	u32 posted;
 	u32 due;
-	unsigned long acks_under_way;
 	unsigned long used_at;
 	unsigned long news;
 	struct delayed_work end;
@@ -529,6 +527,7 @@ bool rca_link_end(struct rca_trunk_link *link, bool lost);
 void rca_link_reap_sends(struct rca_trunk_link *link);
 bool rca_link_needs_completion(const struct rca_trunk_link *link);
 void rca_link_push(struct rca_trunk_link *link);
+int rca_link_add(struct rca_trunk_link *link, const struct rca_trunk_record *record);
 void rca_trunk_probe(struct rca_trunk *trunk);
 int rca_link_post_receive(struct rca_trunk_link *link, struct rca_link_buf *buf);
 void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc);

@@ -33,7 +33,7 @@ def guest_steps(guest: str, far: bool) -> Steps:
     # It speaks a later version of the trunk protocol in one test.
     if far:
         steps[f"module with a later trunk protocol for {guest}"] = [
-            "scripts/build-module", "-o", "version2", "-p", str(paths.ROOT / "tests/fabric/wire/version2.patch"), guest]
+            "scripts/build-module", "-o", "version3", "-p", str(paths.ROOT / "tests/fabric/wire/version3.patch"), guest]
     return steps
 
 

@@ -181,7 +181,7 @@ def opens(stacks: dict[str, Stack]) -> None:
         connect(agent, other, OWN, PEER)
         same("after one connection", qps(), [])
         same("the client's host", ("protocol" in peer(0, 1), peer(0, 1)["hellos"]), (False, 1))
-        same("the server's host", peer(1, 0)["protocol"], 1)
+        same("the server's host", peer(1, 0)["protocol"], 2)
         connect(agent, other, OWN, PEER)
         wait_for("a trunk", lambda: is_open(0, 1) and is_open(1, 0))
         for _ in range(3):

@@ -19,8 +19,8 @@ from trunks import (TOOL, connect, counters, load, peer_at, switch, trunk_qps, t
 
 COUNT = 4
 IB_CM = "/sys/class/infiniband/rxe0/ports/1/cm"
-# A module that speaks versions 1 and 2 of the protocol, see version2.patch.
-NEWER = "build/version2/$GUEST"
+# A module that speaks versions 2 and 3 of the protocol, see version3.patch.
+NEWER = "build/version3/$GUEST"
 
 # The beginnings of what explain says.
 ASKED = "the peer has requested it, and has not used one"
@@ -164,16 +164,16 @@ def newer_at(hosts: Hosts, oldest: int) -> None:
 
 
 def newer_peer(client_is_far: bool, hosts: Hosts) -> None:
-    """Versions 1 and 2 meet 1: they use 1, which skips what the newer one appends to records."""
-    newer_at(hosts, 1)
+    """Versions 2 and 3 meet 2: they use 2, which skips what the newer one appends to records."""
+    newer_at(hosts, 2)
     try:
         with trunks(*hosts.both):
             for _ in range(2):
                 connect(hosts, (OURS, OURS), client_is_far)
             wait_for_trunk(hosts)
-            for host, other, newest in ((hosts.near, hosts.far, 2), (hosts.far, hosts.near, 1)):
+            for host, other, newest in ((hosts.near, hosts.far, 3), (hosts.far, hosts.near, 2)):
                 found = peer_at(host, other)
-                same(f"versions at {host.name}", (found["protocol"], found["common"]), (newest, 1))
+                same(f"versions at {host.name}", (found["protocol"], found["common"]), (newest, 2))
             held = [hold(hosts.near, hosts.far, hosts), hold(hosts.far, hosts.near, hosts)]
             for host in hosts.both:
                 same(f"connections of {host.name}", transports(host), ["trunk"] * 2)
@@ -186,8 +186,8 @@ def newer_peer(client_is_far: bool, hosts: Hosts) -> None:
 
 
 def no_common_version(hosts: Hosts) -> None:
-    """A peer that speaks version 2 alone: connections are made over ib_cm, and explain says why at both ends."""
-    newer_at(hosts, 2)
+    """A peer that speaks version 3 alone: connections are made over ib_cm, and explain says why at both ends."""
+    newer_at(hosts, 3)
     try:
         with trunks(*hosts.both):
             for client_is_far in (False, False, True, True):

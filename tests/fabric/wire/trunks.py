@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import ipaddress
 import json
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from cmtrace import OURS, STOCK
 from hosts import Host, Hosts
 from loss import CLIENT, LOSSY, SERVER, expect, start_client, start_server
-from scenario import Unexpected, wait_for
+from scenario import Unexpected, same, wait_for
 
 TOOL = "build/rdma-cm-alt"
 COUNT = 8
@@ -120,7 +121,7 @@ def trunk_opens(hosts: Hosts) -> None:
         wait_for("a hello", lambda: "protocol" in peer_at(hosts.far, hosts.near))
         heard = peer_at(hosts.far, hosts.near)
         guid = hosts.near.do("cat /sys/class/infiniband/rxe0/node_guid").replace(":", "").strip()
-        if (heard["protocol"], heard["features"], heard["guid"]) != (1, 0, f"0x{guid}") or heard["hellos"]:
+        if (heard["protocol"], heard["features"], heard["guid"]) != (2, 0, f"0x{guid}") or heard["hellos"]:
             raise Unexpected(f"the server's host: {heard}; its client has the GUID {guid}")
         told = peer_at(hosts.near, hosts.far)
         if told["hellos"] != before + 1 or "protocol" in told or "trunk" in told:
@@ -247,6 +248,18 @@ def forged_packet(hosts: Hosts) -> None:
         expect(server, COUNT, SERVER)
         if not peer_at(hosts.far, hosts.near)["bad_frames"] or not counters(hosts.far)["trunk-bad-frame"]:
             raise Unexpected("the frame was not counted")
+
+        def is_barred() -> bool:
+            # Each link is replaced at once, until the third one in a minute has ended so.
+            qp_is_replaced()
+            return peer_at(hosts.far, hosts.near).get("retry_ms", 0) > 100000
+
+        wait_for("five minutes without a trunk", is_barred)
+        wait_for("no QP", lambda: not trunk_qps(hosts.far))
+        logged = [entry for entry in json.loads(hosts.far.do(f"{TOOL} -j explain || true"))["failures"]
+                  if entry.get("operation") == "trunk"]
+        same("the failure log", [(entry["device"], entry["status"]) for entry in logged], [("rxe0", -errno.EBADMSG)])
+        connect(hosts, (OURS, OURS))
         expect(keeping, COUNT, CLIENT[:3])
         expect(kept, COUNT, SERVER[:2])
 

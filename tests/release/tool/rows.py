@@ -108,7 +108,7 @@ def opens_trunk(tries: int) -> bool:
             return False
         seen = [peer for peer in tool("-j", "show", "peers", "-d", "rxe0").json if "protocol" in peer]
         true("it is known", any(peer["gid"] == peer["peer_gid"] and peer["hellos"] for peer in seen), str(seen))
-        same("what it speaks", {(peer["protocol"], peer["common"]) for peer in seen}, {(1, 1)})
+        same("what it speaks", {(peer["protocol"], peer["common"]) for peer in seen}, {(2, 2)})
         same("of another device", tool("-j", "show", "peers", "-d", "rxe1").json, [])
         made = {one["transport"] for one in ids("-s", "connected")}
         true("what connections are made over", made <= {"ib_cm", "trunk"} and "ib_cm" in made, str(made))

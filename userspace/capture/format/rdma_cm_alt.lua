@@ -34,7 +34,7 @@ local STATUSES = {
 local MRAED = { [0] = "REQ", [1] = "REP", [2] = "LAP" }
 local REJECTED = { [0] = "REQ", [1] = "REP", [2] = "no message", [3] = "another message" }
 local RECORDS = {
-	[1] = "REQ", [2] = "REP", [3] = "RTU", [4] = "REJ", [5] = "DREQ", [6] = "DREP", [7] = "HELD", [8] = "PING",
+	[1] = "REQ", [2] = "REP", [3] = "RTU", [4] = "REJ", [5] = "DREQ", [6] = "DREP", [7] = "HELD", [8] = "PING", [9] = "ASK",
 }
 
 -- Fields of messages, which begin after the MAD header: name, text, byte, bytes, and of a part of them lowest bit

@@ -17,6 +17,7 @@ static const struct {
 	[TRUNK_DREP] = { "DREP", 0 },
 	[TRUNK_HELD] = { "HELD", 0 },
 	[TRUNK_PING] = { "PING", 0 },
+	[TRUNK_ASK] = { "ASK", 0 },
 };
 
 static bool knows(unsigned int type)

@@ -17,6 +17,7 @@ enum trunk_type {
 	TRUNK_DREP,
 	TRUNK_HELD,
 	TRUNK_PING,
+	TRUNK_ASK,
 };
 
 struct trunk_frame {

@@ -17,10 +17,10 @@ u8 in_u8(struct input *in);
 #define MUST(condition) must(condition, #condition, __FILE__, __LINE__)
 void must(bool condition, const char *text, const char *file, int line);
 
-/* Two sessions over a QP that is lost now and then. */
+/* Two ends of a link that is replaced now and then. */
 void fuzz_pair(struct input *in);
 
-/* A session whose peer lies. */
+/* An end of a link whose peer lies. */
 void fuzz_liar(struct input *in);
 
 #endif /* FUZZ_TRUNK_H */

@@ -63,14 +63,19 @@ static const struct rca_tp_upcalls upcalls = {
 };
 
 /* A link that is never ready, so records stay unsent. No other link is opened either. */
-static void make_link(struct kunit *test)
+void conn_bench_make_link(struct kunit *test, struct rca_trunk *trunk)
 {
 	struct rca_trunk_link *link = kunit_kzalloc(test, sizeof(*link), GFP_KERNEL);
+	int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, link);
-	link->trunk = conn_bench->trunk;
-	conn_bench->trunk->link = link;
-	conn_bench->trunk->wanted = true;
+	for (i = 0; i < RCA_LINK_FRAMES; i++) {
+		link->frames[i].data = kunit_kzalloc(test, RCA_FRAME_MAX, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, link->frames[i].data);
+	}
+	link->trunk = trunk;
+	trunk->link = link;
+	trunk->wanted = true;
 }
 
 /* A path from the GID to itself. */
@@ -97,7 +102,7 @@ static void make_trunk(struct kunit *test, struct rca_id *id)
 	rca_peer_key(&key.peer, id->dev->serial, PORT, id->sgid_attr, &id->sgid_attr->gid, PKEY);
 	trunk = rca_trunk_make(id->dev, &key, id->sgid_attr);
 	KUNIT_ASSERT_NOT_NULL(test, trunk);
-	rca_session_init(&trunk->session, 1);
+	trunk->session = 1;
 	trunk->next_number = 2;
 	trunk->ca_guid = cpu_to_be64(0x1234);
 	conn_bench->trunk = trunk;
@@ -121,7 +126,7 @@ int conn_bench_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, conn_bench);
 	conn_bench->module = rca_conn_init(&upcalls);
 	make_trunk(test, id);
-	make_link(test);
+	conn_bench_make_link(test, conn_bench->trunk);
 	return 0;
 }
 
@@ -190,28 +195,22 @@ static unsigned int read_frame(const u8 *data, u16 len, u8 records)
 	return count;
 }
 
-static const u8 *frame(unsigned int slot)
-{
-	return conn_bench->trunk->frames + slot * RCA_FRAME_MAX;
-}
-
 /* Puts unsent records into frames, and reads these as the peer would. Returns their number. */
 unsigned int conn_bench_take(void)
 {
 	struct rca_trunk *trunk = conn_bench->trunk;
-	struct rca_session *session = &trunk->session;
-	unsigned int slot, count = 0;
+	struct rca_trunk_link *link = trunk->link;
+	unsigned int count = 0;
+	bool all;
 
 	spin_lock(&trunk->lock);
-	rca_conn_fill(trunk);
-	while (session->acked != session->sent) {
-		slot = ++session->acked % RCA_SESSION_FRAMES;
-		count += read_frame(frame(slot), trunk->lens[slot], trunk->records[slot]);
-	}
-	slot = (session->sent + 1) % RCA_SESSION_FRAMES;
-	count += read_frame(frame(slot), trunk->filling, trunk->filled);
-	trunk->filling = 0;
-	trunk->filled = 0;
+	do {
+		all = rca_link_fill(link);
+		count += read_frame(link->frames[0].data, RCA_FRAME_HDR_LEN + link->filling,
+				    link->filled);
+		link->filling = 0;
+		link->filled = 0;
+	} while (!all);
 	spin_unlock(&trunk->lock);
 	return count;
 }
@@ -292,9 +291,9 @@ void conn_bench_lose(void)
 		if (conn_bench->lost_count < ARRAY_SIZE(conn_bench->lost))
 			conn_bench->lost[conn_bench->lost_count++] = conn;
 	spin_lock(&trunk->lock);
-	trunk->session = (struct rca_session) {};
-	trunk->filling = 0;
-	trunk->filled = 0;
+	trunk->session = 0;
+	trunk->link->filling = 0;
+	trunk->link->filled = 0;
 	spin_unlock(&trunk->lock);
 	rca_conn_lost(trunk);
 }

@@ -63,6 +63,7 @@ extern struct conn_bench *conn_bench;
 
 int conn_bench_init(struct kunit *test);
 void conn_bench_exit(struct kunit *test);
+void conn_bench_make_link(struct kunit *test, struct rca_trunk *trunk);
 unsigned int conn_bench_take(void);
 struct rca_tp_req conn_bench_request(void);
 struct rca_tp_conn conn_bench_reply(void);

@@ -35,9 +35,14 @@ struct record_rule {
 #define DREQ	RCA_RECORD_DREQ
 #define DREP	RCA_RECORD_DREP
 #define HELD	RCA_RECORD_HELD
+#define ASK	RCA_RECORD_ASK
 
 static const struct record_rule record_rules[] = {
 	{ REP, RCA_CONN_REQ_SENT, RCA_CONN_REP_RCVD, RCA_IN_REP },
+	/* Its RTU was lost with a link. */
+	{ REP, RCA_CONN_UP, RCA_CONN_UP, NO_EVENT, 0, RTU },
+	{ REP, RCA_CONN_TIMEWAIT, RCA_CONN_TIMEWAIT, NO_EVENT, 0, DREQ },
+	{ REP, RCA_CONN_CLOSED, RCA_CONN_CLOSED, NO_EVENT, 0, DREQ },
 	{ RTU, RCA_CONN_REP_SENT, RCA_CONN_UP, RCA_IN_RTU },
 	{ REJ, RCA_CONN_REQ_SENT, RCA_CONN_CLOSED, RCA_IN_REJ, REJ_REASON },
 	{ REJ, RCA_CONN_REP_RCVD, RCA_CONN_CLOSED, RCA_IN_REJ, REJ_REASON },
@@ -53,6 +58,9 @@ static const struct record_rule record_rules[] = {
 	{ DREQ, RCA_CONN_TIMEWAIT, RCA_CONN_TIMEWAIT, NO_EVENT, 0, DREP },
 	{ DREP, RCA_CONN_DREQ_SENT, RCA_CONN_TIMEWAIT, RCA_IN_DREP },
 	{ HELD, RCA_CONN_REQ_SENT, RCA_CONN_REQ_SENT, RCA_IN_HELD },
+	{ ASK, RCA_CONN_NEW, RCA_CONN_NEW, NO_EVENT, 0, DREQ },
+	{ ASK, RCA_CONN_TIMEWAIT, RCA_CONN_TIMEWAIT, NO_EVENT, 0, DREQ },
+	{ ASK, RCA_CONN_CLOSED, RCA_CONN_CLOSED, NO_EVENT, 0, DREQ },
 };
 
 static struct record_rule rule_of(u8 type, u8 state)
@@ -97,6 +105,13 @@ static void expect_event(struct kunit *test, const struct record_rule *rule, con
 			    what);
 }
 
+static void try_held(struct kunit *test, const struct rca_trunk_conn *conn)
+{
+	const struct rca_trunk_record held = conn_bench_record(HELD, conn->number);
+
+	KUNIT_ASSERT_EQ(test, conn_bench_receive(&held), 0);
+}
+
 static void try_record(struct kunit *test, u8 type, u8 state)
 {
 	const struct record_rule rule = rule_of(type, state);
@@ -116,7 +131,8 @@ static void try_record(struct kunit *test, u8 type, u8 state)
 
 static void each_record_in_each_state(struct kunit *test)
 {
-	static const u8 types[] = { REP, RTU, REJ, DREQ, DREP, RCA_RECORD_PING, UNKNOWN_TYPE };
+	static const u8 types[] = { REP, RTU, REJ, DREQ, DREP, ASK, RCA_RECORD_PING,
+				    UNKNOWN_TYPE };
 	u8 state;
 	int i;
 
@@ -131,19 +147,24 @@ static void each_record_in_each_state(struct kunit *test)
 	try_record(test, HELD, RCA_CONN_CLOSED);
 }
 
-/* Only a DREQ is answered, as the sender waits for that. */
+/* The peer waits for the answer to a DREQ, and may have the connection of a REP or an ASK. */
 static void records_of_unknown_connections(struct kunit *test)
 {
 	struct rca_trunk_record record;
-	u8 type;
+	u8 type, answer;
 
 	for (type = RCA_RECORD_REP; type < RCA_RECORD_TYPES; type++) {
 		record = conn_bench_record(type, 0x12345);
 		KUNIT_EXPECT_EQ(test, conn_bench_receive(&record), 0);
-		KUNIT_EXPECT_EQ_MSG(test, conn_bench_take(), type == DREQ, "type %u", type);
+		answer = type == DREQ ? DREP : type == REP || type == ASK ? DREQ : 0;
+		KUNIT_EXPECT_EQ_MSG(test, conn_bench_take(), !!answer, "type %u", type);
+		if (!answer)
+			continue;
+		KUNIT_EXPECT_EQ(test, (int)conn_bench->record.type, (int)answer);
+		KUNIT_EXPECT_EQ(test, conn_bench->record.conn, 0x12345u);
+		KUNIT_EXPECT_EQ(test, conn_bench->record.remote_qpn,
+				answer == DREQ ? (u32)CONN_PEER_QPN : 0);
 	}
-	KUNIT_EXPECT_EQ(test, (int)conn_bench->record.type, (int)DREP);
-	KUNIT_EXPECT_EQ(test, conn_bench->record.conn, 0x12345u);
 	KUNIT_EXPECT_EQ(test, conn_bench->trunk->users, 0u);
 	KUNIT_EXPECT_EQ(test, conn_bench->events, 0u);
 }
@@ -160,7 +181,7 @@ static void no_connection_has_the_number_0(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_bench_receive(&record), 0);
 }
 
-/* A peer whose DREQ names another QP has mixed up its connections. */
+/* A DREQ that names another QP is about an older connection, which has ended. */
 static void dreq_names_another_qp(struct kunit *test)
 {
 	struct rca_trunk_record record;
@@ -173,12 +194,83 @@ static void dreq_names_another_qp(struct kunit *test)
 		conn = conn_in(test, state);
 		record = conn_bench_record(DREQ, conn->number);
 		record.remote_qpn++;
-		KUNIT_EXPECT_EQ_MSG(test, conn_bench_receive(&record), -EPROTO, "%u", state);
+		KUNIT_EXPECT_EQ_MSG(test, conn_bench_receive(&record), 0, "%u", state);
 		KUNIT_EXPECT_EQ(test, (int)conn->state, (int)state);
 		KUNIT_EXPECT_EQ(test, conn_bench->events, 0u);
-		KUNIT_EXPECT_EQ(test, conn_bench_take(), 0u);
+		expect_records(test, conn, DREP, "another QP");
 		conn_destroy(conn);
 	}
+}
+
+/* The peer may only keep a connection with the same QPs. */
+static void peer_asks_for_another_qp(struct kunit *test)
+{
+	struct rca_trunk_conn *conn = conn_in(test, RCA_CONN_UP);
+	struct rca_trunk_record record = conn_bench_record(ASK, conn->number);
+
+	KUNIT_EXPECT_EQ(test, conn_bench_receive(&record), 0);
+	KUNIT_EXPECT_EQ(test, conn_bench_take(), 0u);
+	record.remote_qpn++;
+	KUNIT_EXPECT_EQ(test, conn_bench_receive(&record), 0);
+	expect_records(test, conn, DREQ, "another QP of this host");
+	record.remote_qpn--;
+	record.qp.qp_num++;
+	KUNIT_EXPECT_EQ(test, conn_bench_receive(&record), 0);
+	expect_records(test, conn, DREQ, "another QP of the peer");
+	KUNIT_EXPECT_EQ(test, conn_bench->record.remote_qpn, (u32)CONN_PEER_QPN + 1);
+	KUNIT_EXPECT_EQ(test, (int)conn->state, (int)RCA_CONN_UP);
+	KUNIT_EXPECT_EQ(test, conn_bench->events, 0u);
+}
+
+/* What is derived from each state when another link is connected. */
+static void each_state_says_again(struct kunit *test)
+{
+	static const u8 words[] = {
+		[RCA_CONN_REQ_SENT] = RCA_RECORD_REQ,
+		[RCA_CONN_REP_RCVD] = ASK,
+		[RCA_CONN_REQ_RCVD] = ASK,
+		[RCA_CONN_REP_SENT] = REP,
+		[RCA_CONN_UP] = ASK,
+		[RCA_CONN_DREQ_SENT] = DREQ,
+		[RCA_CONN_CLOSED] = 0,
+	};
+	struct rca_trunk_conn *conn;
+	u8 state;
+
+	for (state = RCA_CONN_NEW; state <= RCA_CONN_CLOSED; state++) {
+		conn = conn_in(test, state);
+		rca_conn_say_again(conn_bench->trunk);
+		expect_records(test, conn, words[state], "again");
+		conn_destroy(conn);
+	}
+	/* The program sends a held request again. */
+	conn = conn_in(test, RCA_CONN_REQ_SENT);
+	try_held(test, conn);
+	rca_conn_say_again(conn_bench->trunk);
+	KUNIT_EXPECT_EQ(test, conn_bench_take(), 0u);
+}
+
+/* Private data are kept until the answer. */
+static void data_are_said_again(struct kunit *test)
+{
+	struct rca_trunk_conn *conn = conn_in(test, RCA_CONN_NEW);
+	struct rca_tp_req req = conn_bench_request();
+	struct rca_trunk_record rep;
+	int i;
+
+	req.conn.private_data = "again";
+	req.conn.private_data_len = 5;
+	KUNIT_ASSERT_EQ(test, rca_tp_trunk.connect(conn, &req), 0);
+	for (i = 0; i < 2; i++) {
+		expect_records(test, conn, RCA_RECORD_REQ, "data");
+		KUNIT_ASSERT_EQ(test, (int)conn_bench->record.private_len, 5);
+		KUNIT_EXPECT_EQ(test, memcmp(conn_bench->record.private_data, "again", 5), 0);
+		rca_conn_say_again(conn_bench->trunk);
+	}
+	rep = conn_bench_record(REP, conn->number);
+	KUNIT_EXPECT_EQ(test, conn_bench_receive(&rep), 0);
+	KUNIT_EXPECT_NULL(test, conn->data);
+	KUNIT_EXPECT_EQ(test, conn_bench_take(), 0u);
 }
 
 /* Result and effects of an operation in a state. In other states it fails, and changes nothing. */
@@ -541,6 +633,9 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(records_of_unknown_connections),
 	KUNIT_CASE(no_connection_has_the_number_0),
 	KUNIT_CASE(dreq_names_another_qp),
+	KUNIT_CASE(peer_asks_for_another_qp),
+	KUNIT_CASE(each_state_says_again),
+	KUNIT_CASE(data_are_said_again),
 	KUNIT_CASE(each_operation_in_each_state),
 	KUNIT_CASE(destroy_in_each_state),
 	KUNIT_CASE(request_is_withdrawn),

@@ -78,6 +78,7 @@ static void qp_attributes_of_the_passive_side(struct kunit *test)
 /* The peer's numbers are all odd or all even, and are used once. */
 static void numbers_of_the_peer(struct kunit *test)
 {
+	struct rca_trunk_record other = conn_bench_record(RCA_RECORD_REQ, 1);
 	struct rca_trunk_conn *first;
 
 	KUNIT_EXPECT_EQ(test, request(0), -EPROTO);
@@ -85,7 +86,13 @@ static void numbers_of_the_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_bench->trunk->users, 0u);
 	KUNIT_ASSERT_EQ(test, request(1), 0);
 	first = conn_bench->lower;
+	/* The same request again, over another link. */
 	KUNIT_EXPECT_EQ(test, request(1), 0);
+	KUNIT_EXPECT_EQ(test, conn_bench_take(), 0u);
+	KUNIT_EXPECT_EQ(test, conn_bench->requests, 1u);
+	/* Another request. */
+	other.qp.qp_num++;
+	KUNIT_EXPECT_EQ(test, conn_bench_receive(&other), 0);
 	KUNIT_EXPECT_EQ(test, conn_bench_take(), 1u);
 	KUNIT_EXPECT_EQ(test, (int)conn_bench->record.type, (int)RCA_RECORD_REJ);
 	KUNIT_EXPECT_EQ(test, (int)conn_bench->record.reason, (int)IB_CM_REJ_STALE_CONN);
@@ -176,7 +183,33 @@ static void owner_destroys_meanwhile(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_bench->events, 0u);
 }
 
-/* Refusals fill the kept frames, then wait; those beyond the limit are lost. */
+/* A request that is repeated over another link gets the same answer, in each state. */
+static void request_is_answered_again(struct kunit *test)
+{
+	struct rca_tp_conn reply = conn_bench_reply();
+	u32 number = conn_bench->next_number;
+
+	conn_in(test, RCA_CONN_REQ_RCVD);
+	reply.private_data = "rep";
+	reply.private_data_len = 3;
+	KUNIT_EXPECT_EQ(test, rca_tp_trunk.reply(conn_bench->lower, &reply), 0);
+	conn_bench_take();
+	KUNIT_EXPECT_EQ(test, request(number), 0);
+	KUNIT_EXPECT_EQ(test, conn_bench_take(), 1u);
+	KUNIT_EXPECT_EQ(test, (int)conn_bench->record.type, (int)RCA_RECORD_REP);
+	KUNIT_EXPECT_EQ(test, (int)conn_bench->record.private_len, 3);
+	KUNIT_EXPECT_EQ(test, rca_tp_trunk.reject(conn_bench->lower, IB_CM_REJ_NO_RESOURCES, "no",
+						  2), 0);
+	conn_bench_take();
+	KUNIT_EXPECT_EQ(test, request(number), 0);
+	KUNIT_EXPECT_EQ(test, conn_bench_take(), 1u);
+	KUNIT_EXPECT_EQ(test, (int)conn_bench->record.type, (int)RCA_RECORD_REJ);
+	KUNIT_EXPECT_EQ(test, (int)conn_bench->record.reason, (int)IB_CM_REJ_NO_RESOURCES);
+	KUNIT_EXPECT_EQ(test, (int)conn_bench->record.private_len, 2);
+	KUNIT_EXPECT_EQ(test, conn_bench->requests, 1u);
+}
+
+/* Refusals fill the open frame, then wait; those beyond the limit are lost. */
 static void peer_takes_no_refusals(struct kunit *test)
 {
 	unsigned int i, taken = 0;
@@ -242,6 +275,7 @@ static struct kunit_case conn_req_cases[] = {
 	KUNIT_CASE(path_is_not_usable),
 	KUNIT_CASE(path_of_a_repeated_request_is_not_usable),
 	KUNIT_CASE(owner_destroys_meanwhile),
+	KUNIT_CASE(request_is_answered_again),
 	KUNIT_CASE(peer_takes_no_refusals),
 	KUNIT_CASE(peer_takes_no_rejects),
 	KUNIT_CASE(refusals_are_lost),

@@ -65,8 +65,8 @@ static int frames_init(struct kunit *test)
 	frames->link.qp = &frames->qp;
 	frames->link.peer_qpn = 18;
 	frames->trunk.up = true;
-	rca_session_init(&frames->trunk.session, 1);
-	KUNIT_ASSERT_EQ(test, rca_session_attach(&frames->trunk.session, COOKIE, COOKIE + 1, 0), 0);
+	frames->trunk.session = 1;
+	rca_credits_init(&frames->link.credits, COOKIE, COOKIE + 1);
 	return 0;
 }
 
@@ -87,13 +87,13 @@ static void come(struct frames *frames, u32 len, enum ib_wc_status status)
 	flush_delayed_work(&frames->trunk.work);
 }
 
-/* Writes the frame that the session expects, with this cookie and an invalid record. */
+/* Writes a frame with this cookie and an invalid record. */
 static void write_frame(struct frames *frames, u64 cookie)
 {
 	const struct rca_frame_hdr hdr = {
 		.cookie = cookie,
 		.number = 1,
-		.credits = RCA_SESSION_RECEIVES,
+		.credits = RCA_LINK_RECEIVES,
 		.len = LEN,
 		.records = 1,
 	};

@@ -12,8 +12,8 @@
 
 /* The hello of the peer. */
 static const struct rca_hello the_hello = {
-	.version = 1,
-	.oldest = 1,
+	.version = RCA_TRUNK_VERSION,
+	.oldest = RCA_TRUNK_OLDEST,
 	.token = 0x1234,
 	.features = 5,
 };

@@ -62,7 +62,11 @@ static u8 tell_again(struct kunit *test, u16 peer)
 
 static void hear(u16 peer, u8 mark)
 {
-	struct rca_hello hello = { .version = 1, .oldest = 1, .token = mark };
+	struct rca_hello hello = {
+		.version = RCA_TRUNK_VERSION,
+		.oldest = RCA_TRUNK_OLDEST,
+		.token = mark,
+	};
 	const struct rca_peer_key key = key_to(peer);
 	u8 data[RCA_HELLO_LEN];
 
@@ -256,7 +260,11 @@ static void some_peers_in_use_go_at_a_time(struct kunit *test)
 static struct rca_trunk_open open_from(struct kunit *test, const struct rca_peer_key *key)
 {
 	struct rca_trunk_open open = {
-		.hello = { .version = 1, .oldest = 1, .boot_id = { 9 } },
+		.hello = {
+			.version = RCA_TRUNK_VERSION,
+			.oldest = RCA_TRUNK_OLDEST,
+			.boot_id = { 9 },
+		},
 		.cookie = 1,
 	};
 	struct rca_hello told;

@@ -35,8 +35,7 @@ static const u8 trunk_req_bytes[] = {
 	0x1f, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,	/* ACK delay */
 	0x51, 0x52, 0x53, 0x54, 0x55, 0x56, 0x57, 0x58,	/* token of the receiver */
 	0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68,	/* cookie */
-	0x71, 0x72, 0x73, 0x74,	/* session */
-	0x81, 0x82, 0x83, 0x84,	/* received */
+	0x71, 0x72, 0x73, 0x74, 0x81, 0x82, 0x83, 0x84,	/* last cookie */
 	0x00, 0x00, 0x00, 0x00,	/* reserved */
 };
 
@@ -51,14 +50,13 @@ static const u8 trunk_rep_bytes[] = {
 	0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48,	/* token */
 	0x1f, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,	/* ACK delay */
 	0x61, 0x62, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68,	/* cookie */
-	0x71, 0x72, 0x73, 0x74,	/* session */
-	0x81, 0x82, 0x83, 0x84,	/* received */
+	0x71, 0x72, 0x73, 0x74, 0x81, 0x82, 0x83, 0x84,	/* last cookie */
 	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,	/* reserved */
 };
 
 static const u8 frame_bytes[68] = {
 	0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18,	/* cookie */
-	0x21, 0x22, 0x23, 0x24, 0x31, 0x32, 0x33, 0x34,	/* number, received */
+	0x21, 0x22, 0x23, 0x24, 0x00, 0x00, 0x00, 0x00,	/* number, reserved */
 	0x41, 0x42, 0x00, 0x44, 0x02, 0x00, 0x00, 0x00,	/* credits, length, records */
 };
 
@@ -121,6 +119,12 @@ static const u8 ping_bytes[] = {
 	0x01, 0x02, 0x03, 0x04,	/* number of the connection */
 };
 
+static const u8 ask_bytes[] = {
+	0x09, 0x00, 0x00, 0x10,	/* type, length */
+	0x01, 0x02, 0x03, 0x04,	/* number of the connection */
+	0x00, 0x11, 0x12, 0x13, 0x00, 0x11, 0x22, 0x33,	/* QPs */
+};
+
 enum kind { HELLO, TRUNK_REQ, TRUNK_REP, FRAME, RECORD };
 
 union any {
@@ -160,21 +164,18 @@ static const union any trunk_req = { .open = {
 	.hello = HELLO_FIELDS,
 	.token = 0x5152535455565758,
 	.cookie = 0x6162636465666768,
-	.session = 0x71727374,
-	.received = 0x81828384,
+	.last = 0x7172737481828384,
 } };
 
 static const union any trunk_rep = { .open = {
 	.hello = HELLO_FIELDS,
 	.cookie = 0x6162636465666768,
-	.session = 0x71727374,
-	.received = 0x81828384,
+	.last = 0x7172737481828384,
 } };
 
 static const union any frame = { .frame = {
 	.cookie = 0x1112131415161718,
 	.number = 0x21222324,
-	.received = 0x31323334,
 	.credits = 0x4142,
 	.len = 68,
 	.records = 2,
@@ -221,6 +222,9 @@ static const union any held = { .record = {
 } };
 
 static const union any ping = { .record = { RECORD_FIELDS(RCA_RECORD_PING) } };
+static const union any ask = { .record = {
+	RECORD_FIELDS(RCA_RECORD_ASK), .qp.qp_num = 0x111213, .remote_qpn = 0x112233,
+} };
 
 /* Records are last. @packed: packed bytes; a frame has more. */
 struct message {
@@ -240,7 +244,7 @@ static const struct message messages[] = {
 	MESSAGE(HELLO, hello), MESSAGE(TRUNK_REQ, trunk_req), MESSAGE(TRUNK_REP, trunk_rep),
 	MESSAGE(FRAME, frame), MESSAGE(RECORD, req), MESSAGE(RECORD, rep), MESSAGE(RECORD, rtu),
 	MESSAGE(RECORD, rej), MESSAGE(RECORD, dreq), MESSAGE(RECORD, drep), MESSAGE(RECORD, held),
-	MESSAGE(RECORD, ping),
+	MESSAGE(RECORD, ping), MESSAGE(RECORD, ask),
 };
 
 #define FIRST_RECORD 4
@@ -365,7 +369,9 @@ static void bit_flip_is_harmless(struct kunit *test)
 		len = pack(m->kind, &got, first, sizeof(first));
 		KUNIT_ASSERT_GT(test, len, 0);
 		if (m->kind == FRAME) {
-			KUNIT_ASSERT_EQ(test, 0, memcmp(first, data, RCA_FRAME_HDR_LEN - 3));
+			/* Bytes 12 to 15, and the last three, are reserved. */
+			KUNIT_ASSERT_EQ(test, 0, memcmp(first, data, 12));
+			KUNIT_ASSERT_EQ(test, 0, memcmp(first + 16, data + 16, 5));
 			continue;
 		}
 		KUNIT_ASSERT_GE(test, unpack(m->kind, first, len, &again), 0);
@@ -398,21 +404,18 @@ static const struct changed changes[] = {
 	{ "trunk REQ: oldest after version", &trunk_req, 5, 1, { 2 }, -EPROTO },
 	{ "trunk REQ: ACK delay 32", &trunk_req, 52, 1, { 32 }, -EPROTO },
 	{ "trunk REQ: cookie 0", &trunk_req, 72, 8, { 0 }, -EPROTO },
-	{ "trunk REQ: nothing of a new session", &trunk_req, 80, 8, { 0 }, 0 },
-	{ "trunk REQ: a frame of a new session", &trunk_req, 80, 8, { 0, 0, 0, 0, 0, 0, 0, 1 },
-	  -EPROTO },
+	{ "trunk REQ: the first link", &trunk_req, 80, 8, { 0 }, 0 },
 	{ "trunk REQ: reserved bytes", &trunk_req, 88, 4, { 1, 1, 1, 1 }, 0 },
 	{ "trunk REP: no magic", &trunk_rep, 0, 4, { 0, 0, 0, 0 }, -EPROTO },
 	{ "trunk REP: version 0", &trunk_rep, 4, 2, { 0, 0 }, -EPROTO },
 	{ "trunk REP: cookie 0", &trunk_rep, 64, 8, { 0 }, -EPROTO },
-	{ "trunk REP: a frame of a new session", &trunk_rep, 72, 8, { 0, 0, 0, 0, 1, 0, 0, 0 },
-	  -EPROTO },
 	{ "frame: shorter than received", &frame, 18, 2, { 0, 64 }, -EPROTO },
 	{ "frame: longer than received", &frame, 18, 2, { 0, 72 }, -EPROTO },
 	{ "frame: no records and yet bytes", &frame, 20, 1, { 0 }, -EPROTO },
 	{ "frame: 5 records fit", &frame, 20, 1, { 5 }, 0 },
 	{ "frame: 6 records do not fit", &frame, 20, 1, { 6 }, -EPROTO },
 	{ "frame: reserved bytes", &frame, 21, 3, { 1, 1, 1 }, 0 },
+	{ "frame: reserved bytes after the number", &frame, 12, 4, { 1, 1, 1, 1 }, 0 },
 	{ "record: length 0", &ping, 2, 2, { 0, 0 }, -EPROTO },
 	{ "record: shorter than its header", &ping, 2, 2, { 0, 4 }, -EPROTO },
 	{ "record: beyond the frame", &ping, 2, 2, { 0, 12 }, -EPROTO },
@@ -457,6 +460,9 @@ static const struct changed changes[] = {
 	{ "REJ: private data beyond the end", &rej, 12, 2, { 0, 5 }, -EPROTO },
 	{ "DREQ: shorter than its fields", &dreq, 2, 2, { 0, 8 }, -EPROTO },
 	{ "DREQ: QP number of 25 bits", &dreq, 8, 1, { 1 }, -EPROTO },
+	{ "ASK: shorter than its fields", &ask, 2, 2, { 0, 12 }, -EPROTO },
+	{ "ASK: QP number of 25 bits", &ask, 8, 1, { 1 }, -EPROTO },
+	{ "ASK: remote QP number of 25 bits", &ask, 12, 1, { 1 }, -EPROTO },
 	{ "HELD: shorter than its fields", &held, 2, 2, { 0, 8 }, -EPROTO },
 	{ "HELD: more than a minute", &held, 8, 4, { 0, 0, 0xea, 0x61 }, -EPROTO },
 };
@@ -500,13 +506,15 @@ static void dreq_may_name_a_session(struct kunit *test)
 {
 	static const u8 bytes[] = { 0x52, 0x43, 0x4d, 0x54, 0x71, 0x72, 0x73, 0x74 };
 	u8 data[RCA_TRUNK_DREQ_LEN];
+	u32 session;
 
 	rca_trunk_dreq_pack(data, 0x71727374);
 	KUNIT_EXPECT_EQ(test, 0, memcmp(data, bytes, sizeof(bytes)));
-	KUNIT_EXPECT_EQ(test, 0x71727374U, rca_trunk_dreq_unpack(data, sizeof(data)));
-	KUNIT_EXPECT_EQ(test, 0U, rca_trunk_dreq_unpack(data, sizeof(data) - 1));
+	KUNIT_EXPECT_EQ(test, 0, rca_trunk_dreq_unpack(data, sizeof(data), &session));
+	KUNIT_EXPECT_EQ(test, 0x71727374U, session);
+	KUNIT_EXPECT_EQ(test, -ENOMSG, rca_trunk_dreq_unpack(data, sizeof(data) - 1, &session));
 	data[0] = 0;
-	KUNIT_EXPECT_EQ(test, 0U, rca_trunk_dreq_unpack(data, sizeof(data)));
+	KUNIT_EXPECT_EQ(test, -ENOMSG, rca_trunk_dreq_unpack(data, sizeof(data), &session));
 }
 
 static void version_is_the_highest_of_both(struct kunit *test)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of kernel/trunk/keepalive.c and of rca_trunk_has_to_send(): when a peer with a keepalive is
- * silent, what needs a link, and which link may end for another one.
+ * Tests of kernel/trunk/keepalive.c: when a peer with a keepalive is silent, what needs a link, and
+ * which link may end for another one.
  *
  * Locking: rca_trunk.lock.
  */
@@ -15,31 +15,23 @@
 
 #define DEATH_MS	1000
 
-static void add(struct kunit *test, enum rca_record_type type)
-{
-	const struct rca_trunk_record record = {
-		.type = type, .conn = type == RCA_RECORD_PING ? 0 : 1,
-	};
-
-	KUNIT_ASSERT_EQ(test, rca_trunk_add(conn_bench->trunk, &record), 0);
-}
-
-/* A port may be down for any time while no record but a PING is unsent. */
+/* A port may be down for any time while no connection waits: a PING needs no other link. */
 static void ping_needs_no_link(struct kunit *test)
 {
 	struct rca_trunk *trunk = conn_bench->trunk;
+	struct rca_trunk_conn *conn = conn_in(test, RCA_CONN_UP);
 
 	spin_lock(&trunk->lock);
+	rca_trunk_probe(trunk);
+	KUNIT_EXPECT_EQ(test, (int)trunk->link->filled, 1);
 	KUNIT_EXPECT_FALSE(test, rca_trunk_has_to_send(trunk));
-	add(test, RCA_RECORD_PING);
-	KUNIT_EXPECT_FALSE(test, rca_trunk_has_to_send(trunk));
-	add(test, RCA_RECORD_DREP);
+	spin_unlock(&trunk->lock);
+	KUNIT_EXPECT_EQ(test, rca_tp_trunk.disconnect(conn), 0);
+	spin_lock(&trunk->lock);
 	KUNIT_EXPECT_TRUE(test, rca_trunk_has_to_send(trunk));
-	rca_trunk_close_frame(trunk);
-	/* In the next frame. */
-	add(test, RCA_RECORD_PING);
-	KUNIT_EXPECT_TRUE(test, rca_trunk_has_to_send(trunk));
-	trunk->sent = trunk->session.sent;
+	spin_unlock(&trunk->lock);
+	KUNIT_EXPECT_EQ(test, conn_bench_take(), 2u);
+	spin_lock(&trunk->lock);
 	KUNIT_EXPECT_FALSE(test, rca_trunk_has_to_send(trunk));
 	spin_unlock(&trunk->lock);
 }
@@ -147,25 +139,22 @@ static void link_is_idle(struct kunit *test)
 	rca_peer_death_ms = 0;
 }
 
-/* An acknowledgement that is due waits for the completion of a SEND, if no other may be sent. */
+/* A frame that is due waits for the completion of a SEND, if no other may be sent. */
 static void acknowledgement_waits(struct kunit *test)
 {
 	struct rca_trunk *trunk = conn_bench->trunk;
-	struct rca_session saved = trunk->session;
 	struct rca_trunk_link *link = trunk->link;
+	struct rca_credits saved = link->credits;
 
 	spin_lock(&trunk->lock);
 	link->under_way = RCA_LINK_SENDS;
-	trunk->session.next = trunk->session.sent + 1;
-	trunk->session.granted = trunk->session.used + RCA_SESSION_RECEIVES;
-	trunk->session.told_posted = trunk->session.posted;
-	trunk->session.told = trunk->session.received;
+	rca_credits_init(&link->credits, 1, 2);
 	KUNIT_EXPECT_FALSE(test, rca_link_needs_completion(link));
-	trunk->session.received += RCA_SESSION_FRAMES / 2;
+	link->credits.posted += RCA_LINK_RECEIVES / 2;
 	KUNIT_EXPECT_TRUE(test, rca_link_needs_completion(link));
 	link->under_way = 0;
 	KUNIT_EXPECT_FALSE(test, rca_link_needs_completion(link));
-	trunk->session = saved;
+	link->credits = saved;
 	spin_unlock(&trunk->lock);
 }
 
