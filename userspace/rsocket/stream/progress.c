@@ -49,75 +49,86 @@ static void end_if_all_done(struct rcl_stream *s)
 		rcl_stream_broken(s, 0);
 }
 
-static void control_came(struct rcl_stream *s, uint32_t control)
+/*
+ * Reads the message of a completion; false: the peer has sent something else. With iWARP a message
+ * is in memory, which the peer can write to at any time, in the byte order of the sender.
+ */
+static bool read_message(const struct rcl_stream *s, const struct ibv_wc *wc, uint32_t *msg)
 {
-	if (control == RCL_CONTROL_DISCONNECT)
-		return rcl_stream_broken(s, 0);
-	if (control != RCL_CONTROL_SHUTDOWN)
-		return;
-	s->can_recv = false;
-	end_if_all_done(s);
-}
-
-/* The message of a completion; with iWARP it is in memory, in the byte order of the sender. */
-static uint32_t message_of(const struct rcl_stream *s, const struct ibv_wc *wc)
-{
-	uint32_t msg;
-
-	if (!s->iwarp)
-		return be32toh(wc->imm_data);
-	memcpy(&msg, s->rx.buf + s->rx.size + wc->wr_id * sizeof(msg), sizeof(msg));
-	return msg;
+	if (!s->iwarp) {
+		*msg = be32toh(wc->imm_data);
+		return wc->wc_flags & IBV_WC_WITH_IMM;
+	}
+	memcpy(msg, s->rx.buf + s->rx.size + wc->wr_id * sizeof(*msg), sizeof(*msg));
+	return wc->byte_len == sizeof(*msg);
 }
 
 /*
- * Were @len bytes written before a message? Unknown, and assumed, with iWARP, where the message is
- * a separate SEND, and with adapters that never report the length.
+ * Were @len bytes written with a message? With iWARP, where a message is a SEND after the RDMA
+ * WRITE, nothing reports this. A program then gets what the buffer contains: it was zeroed for
+ * this connection.
  */
 static bool was_written(const struct rcl_stream *s, const struct ibv_wc *wc, uint32_t len)
 {
-	return s->iwarp || !s->rx.tells_len || wc->byte_len == len;
+	return s->iwarp || wc->byte_len == len;
 }
 
-static void data_came(struct rcl_stream *s, const struct ibv_wc *wc, uint32_t len)
+static bool data_came(struct rcl_stream *s, const struct ibv_wc *wc, uint32_t len)
 {
 	if (!len || len > s->rx.room || !was_written(s, wc, len))
-		return protocol_error(s);
+		return false;
 	s->rx.room -= len;
 	s->rx.avail += len;
 	s->rx.count++;
+	return true;
 }
 
-static void iomap_came(struct rcl_stream *s, const struct ibv_wc *wc, uint32_t index)
+static bool credit_came(struct rcl_stream *s, const struct ibv_wc *wc, uint32_t limit)
+{
+	bool has_entry = was_written(s, wc, sizeof(struct rcl_target));
+
+	s->tx.limit = (uint16_t)limit;
+	s->tx.news += has_entry;
+	return has_entry || was_written(s, wc, 0);
+}
+
+static bool iomap_came(struct rcl_stream *s, const struct ibv_wc *wc, uint32_t index)
 {
 	/* A stock peer takes a credit for it, as for data. */
 	s->rx.count++;
-	if (!was_written(s, wc, sizeof(struct rcl_iomap)) || rcl_maps_came(s, index))
-		protocol_error(s);
+	return was_written(s, wc, sizeof(struct rcl_iomap)) && !rcl_maps_came(s, index);
 }
 
-static void message_came(struct rcl_stream *s, const struct ibv_wc *wc)
+static bool control_came(struct rcl_stream *s, const struct ibv_wc *wc, uint32_t control)
 {
-	uint32_t msg = message_of(s, wc);
+	if (!was_written(s, wc, 0))
+		return false;
+	if (control == RCL_CONTROL_DISCONNECT) {
+		rcl_stream_broken(s, 0);
+	} else if (control == RCL_CONTROL_SHUTDOWN) {
+		s->can_recv = false;
+		end_if_all_done(s);
+	}
+	return true;
+}
 
-	if (wc->byte_len && !s->iwarp)
-		s->rx.tells_len = true;
+static bool message_came(struct rcl_stream *s, const struct ibv_wc *wc)
+{
+	uint32_t msg;
+
+	if (!read_message(s, wc, &msg))
+		return false;
 	switch (rcl_msg_type(msg)) {
 	case RCL_MSG_DATA:
-		data_came(s, wc, rcl_msg_value(msg));
-		break;
+		return data_came(s, wc, rcl_msg_value(msg));
 	case RCL_MSG_CREDIT:
-		s->tx.limit = (uint16_t)rcl_msg_value(msg);
-		s->tx.news += was_written(s, wc, sizeof(struct rcl_target));
-		break;
+		return credit_came(s, wc, rcl_msg_value(msg));
 	case RCL_MSG_IOMAP:
-		iomap_came(s, wc, rcl_msg_value(msg));
-		break;
+		return iomap_came(s, wc, rcl_msg_value(msg));
 	case RCL_MSG_CONTROL:
-		control_came(s, rcl_msg_value(msg));
-		break;
+		return control_came(s, wc, rcl_msg_value(msg));
 	default:
-		protocol_error(s);
+		return false;
 	}
 }
 
@@ -146,8 +157,9 @@ static unsigned int handle_receives(struct rcl_stream *s)
 		for (i = 0; i < count; i++) {
 			if (wc[i].status == IBV_WC_SUCCESS) {
 				s->tx.mute = false;
-				message_came(s, &wc[i]);
 				handled++;
+				if (!message_came(s, &wc[i]))
+					protocol_error(s);
 			} else {
 				receive_failed(s, wc[i].status);
 			}

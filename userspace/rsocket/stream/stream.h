@@ -129,7 +129,6 @@ struct rcl_tx {
  * @next_msg: iWARP: the next message buffer to post
  * @count: total of received data messages
  * @told: value of @count when the last limit was announced
- * @tells_len: the adapter reports how many bytes were written
  * @peer: the peer's array of ranges
  * @peer_index: the entry that is written next
  */
@@ -150,7 +149,6 @@ struct rcl_rx {
 	uint32_t next_msg;
 	uint16_t count;
 	uint16_t told;
-	bool tells_len;
 	struct rcl_target peer;
 	unsigned int peer_index;
 };

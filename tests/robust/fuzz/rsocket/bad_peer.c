@@ -101,21 +101,48 @@ static uint32_t any_message(void)
 	return in_u32() << 24 | in_u8();
 }
 
-/* On iWARP a message is a SEND in the byte order of its host. */
+/* What an honest peer writes with a message. */
+static uint32_t written_with(uint32_t msg)
+{
+	switch (rcl_msg_type(msg)) {
+	case RCL_MSG_DATA:
+		return rcl_msg_value(msg);
+	case RCL_MSG_CREDIT:
+		return msg & 1 ? sizeof(struct rcl_target) : 0;
+	case RCL_MSG_IOMAP:
+		return sizeof(struct rcl_iomap);
+	default:
+		return 0;
+	}
+}
+
+/* On iWARP a message is a SEND in the byte order of its host, and else comes with a write. */
 static void send_message(void)
 {
+	static uint8_t zeros[1 << 16];
 	struct rcl_stream *s = pick_stream();
 	uint32_t msg = any_message();
+	uint8_t how = in_u8();
 	struct fake_message message = {
-		.opcode = IBV_WR_SEND, .length = in_u8() < 250 ? 4 : 3, .data = (uint8_t *)&msg,
+		.opcode = IBV_WR_SEND, .length = how < 250 ? 4 : 3, .data = (uint8_t *)&msg,
 	};
 
 	if (!s)
 		return;
-	if (s->id && s->id->qp && s->iwarp)
+	if (s->id && s->id->qp && s->rx.mr && !s->iwarp) {
+		message = (struct fake_message){
+			.opcode = how < 250 ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_SEND,
+			.imm_data = htonl(msg),
+			.remote_addr = (uintptr_t)s->rx.buf,
+			.rkey = s->rx.mr->rkey,
+			.length = how < 200 ? written_with(msg) : how < 250 ? how % MOST : 0,
+			.data = zeros,
+		};
+		if (message.length > s->rx.size || message.length > sizeof(zeros))
+			message.length = 0;
+	}
+	if (s->id && s->id->qp)
 		fake_wire_inject(s->id->qp, &message);
-	else if (s->id && s->id->qp)
-		fake_wire_inject_imm(s->id->qp, msg);
 	drop_stream(s);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of rsockets whose peer sends what it must not send. */
-#include "rsocket/wire.h"
+#include "rsocket/stream/stream.h"
 #include "sockets.h"
 
 /* The QPs in the order of their creation: that of the client first. */
@@ -48,14 +48,13 @@ SOCKET_TEST(data_that_differs_from_the_write_ends_the_connection)
 {
 	struct sockets s = connected();
 
-	pass_byte(&s);
+	/* The first message, too. */
 	assert_int_equal(fake_wire_inject_imm(client_qp(), rcl_msg(RCL_MSG_DATA, 1)),
 			 IBV_WC_SUCCESS);
 	expect_end(&s);
 	flush_service();
 
 	s = connected();
-	pass_byte(&s);
 	fake_wire_alter(fake_wire_qp(1), say_less, NULL);
 	assert_int_equal(rsend(s.server, "four", 4, 0), 4);
 	expect_end(&s);
@@ -98,9 +97,61 @@ SOCKET_TEST(mapping_that_was_not_written_ends_the_connection)
 {
 	struct sockets s = connected_as(make_small);
 
-	pass_byte(&s);
 	assert_int_equal(fake_wire_inject_imm(client_qp(), rcl_msg(RCL_MSG_IOMAP, 0)),
 			 IBV_WC_SUCCESS);
+	expect_end(&s);
+}
+
+/* Credits have an entry of the array or nothing with them, other messages have nothing. */
+SOCKET_TEST(message_with_a_write_of_another_length_ends_the_connection)
+{
+	static const uint32_t messages[] = {
+		RCL_MSG_CREDIT << 29 | 20, RCL_MSG_CONTROL << 29 | RCL_CONTROL_DISCONNECT,
+		RCL_MSG_CONTROL << 29 | RCL_CONTROL_SHUTDOWN,
+	};
+	uint8_t written[8] = { 0 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(messages); i++) {
+		struct sockets s = connected();
+		struct rcl_sock *sock = rcl_sock_get(s.client);
+		struct rcl_rx *rx = &rcl_stream_of(sock)->rx;
+		struct fake_message message = {
+			.opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .imm_data = htonl(messages[i]),
+			.remote_addr = (uintptr_t)rx->buf, .rkey = rx->mr->rkey,
+			.length = sizeof(written), .data = written,
+		};
+
+		rcl_sock_put(sock);
+		assert_int_equal(fake_wire_inject(client_qp(), &message), IBV_WC_SUCCESS);
+		expect_end(&s);
+		flush_service();
+	}
+}
+
+/* A SEND without immediate data; with iWARP, one that is shorter than a message. */
+SOCKET_TEST(send_that_is_no_message_ends_the_connection)
+{
+	uint8_t bytes[3] = { 0 };
+	struct fake_message message = { .opcode = IBV_WR_SEND, .data = bytes };
+	struct sockets s = connected();
+
+	assert_int_equal(fake_wire_inject(client_qp(), &message), IBV_WC_SUCCESS);
+	expect_end(&s);
+	flush_service();
+}
+
+SOCKET_TEST(short_message_ends_the_connection)
+{
+	uint8_t bytes[3] = { 0 };
+	struct fake_message message = {
+		.opcode = IBV_WR_SEND, .length = sizeof(bytes), .data = bytes,
+	};
+	struct sockets s;
+
+	pair_use_iwarp();
+	s = connected();
+	assert_int_equal(fake_wire_inject(client_qp(), &message), IBV_WC_SUCCESS);
 	expect_end(&s);
 }
 
