@@ -115,6 +115,7 @@ int rcl_hello_unpack(struct rcl_hello *hello, const uint8_t *wire, size_t len)
 		.credits = be16toh(packed.credits),
 		.iomaps = packed.flags & HAS_IOMAPS ? unpack_iomaps(packed.iomaps) : 0,
 		.sgl = unpack_target(&packed.sgl),
+		.librdmacm = packed.sgl.key != packed.data.key,
 		.data = unpack_target(&packed.data),
 	};
 	/* The next range is announced in the second entry. */

@@ -49,6 +49,8 @@ struct rcl_iomap {
  * @swap: the sender has the other byte order; ignored by rcl_hello_pack()
  * @credits: messages that the sender can receive before it announces a new limit
  * @iomaps: entries of its table of mappings, which follows the array
+ * @librdmacm: the sender is librdmacm, whose array and data are in two memory regions, and not this
+ *             library, where they are in one; ignored by rcl_hello_pack()
  * @sgl: its array of struct rcl_target; @sgl.len is the number of entries
  * @data: the first range for data
  */
@@ -56,6 +58,7 @@ struct rcl_hello {
 	bool swap;
 	uint16_t credits;
 	uint32_t iomaps;
+	bool librdmacm;
 	struct rcl_target sgl;
 	struct rcl_target data;
 };

@@ -220,6 +220,7 @@ static uint16_t spare_credits(uint16_t credits)
 void rcl_endpoint_connected(struct rcl_stream *s, const struct rcl_hello *hello)
 {
 	s->swap = hello->swap;
+	s->librdmacm = hello->librdmacm;
 	s->rx.peer = hello->sgl;
 	s->rx.peer_index = 1;
 	s->tx.limit = hello->credits;

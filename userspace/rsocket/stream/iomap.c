@@ -2,8 +2,9 @@
 /*
  * Writing to memory of the peer.
  *
- * A mapping is announced to the peer before the next data. The message takes no credit, because
- * stock peers never return it; the adapter retries until the peer has a receive.
+ * A mapping is announced to the peer before the next data. The message takes a credit, which this
+ * library returns as for data. librdmacm takes one as well but never returns it: a message to it
+ * takes none, and the adapter retries until the peer has a receive.
  *
  * Locking: rcl_sock.lock; it is released while a thread waits.
  */

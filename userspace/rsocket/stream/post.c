@@ -280,6 +280,7 @@ int rcl_tx_iomap(struct rcl_stream *s, uint32_t index, const struct rcl_iomap *i
 		piece.from_ring = true;
 	}
 	count_bytes(s, &piece);
+	s->tx.seq += !s->librdmacm;
 	return post_message(s, &piece, addr, s->rx.peer.key, rcl_msg(RCL_MSG_IOMAP, index), false);
 }
 

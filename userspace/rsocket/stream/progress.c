@@ -94,7 +94,7 @@ static bool credit_came(struct rcl_stream *s, const struct ibv_wc *wc, uint32_t 
 
 static bool iomap_came(struct rcl_stream *s, const struct ibv_wc *wc, uint32_t index)
 {
-	/* A stock peer takes a credit for it, as for data. */
+	/* All peers take a credit for it, as for data. */
 	s->rx.count++;
 	return was_written(s, wc, sizeof(struct rcl_iomap)) && !rcl_maps_came(s, index);
 }

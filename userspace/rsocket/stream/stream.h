@@ -164,6 +164,7 @@ struct rcl_rx {
  * @left: the service thread ends it, and has a reference
  * @iwarp: messages are SENDs after an RDMA WRITE, as iWARP has no immediate data
  * @swap: the peer has the other byte order
+ * @librdmacm: the peer is librdmacm
  * @sleeper: a thread is in ibv_get_cq_event(): no other thread may read events of the channel
  * @spin: how long a call polls for completions before it sleeps
  * @tries: number of attempts of the current step of the connect
@@ -207,6 +208,7 @@ struct rcl_stream {
 	bool left;
 	bool iwarp;
 	bool swap;
+	bool librdmacm;
 	bool sleeper;
 	struct rcl_spin spin;
 	unsigned int tries;
