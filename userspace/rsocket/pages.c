@@ -3,7 +3,11 @@
  * Memory for the buffers of sockets.
  *
  * Getting new pages from the kernel takes longer than the rest of creating a connection, so some
- * freed pages are cached, but for pages that a child of fork() may still use.
+ * freed pages are cached.
+ *
+ * A child of fork() does not get the pages, so it can neither see nor change what its parent sends
+ * and receives, and the adapter goes on with those of the parent. libibverbs with RDMAV_FORK_SAFE
+ * gives the child pages that are not registered any more: it then has copies of the cached ones.
  *
  * Locking: one mutex, which protects the cache.
  */
@@ -22,7 +26,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rcl_pages kept[KEPT_MOST];
 static unsigned int kept_count;
 static size_t kept_bytes;
-static unsigned int forks;
 
 static void before_fork(void)
 {
@@ -31,19 +34,13 @@ static void before_fork(void)
 
 static void in_parent(void)
 {
-	forks++;
 	pthread_mutex_unlock(&lock);
 }
 
-/* The cached pages are shared with the parent, which uses them. */
 static void in_child(void)
 {
-	while (kept_count) {
-		kept_count--;
-		munmap(kept[kept_count].start, kept[kept_count].len);
-	}
+	kept_count = 0;
 	kept_bytes = 0;
-	forks++;
 	pthread_mutex_unlock(&lock);
 }
 
@@ -77,16 +74,19 @@ int rcl_pages_get(struct rcl_pages *pages, size_t len)
 	pthread_once(&once, follow_forks);
 	pthread_mutex_lock(&lock);
 	found = take(pages, len);
-	pages->forks = forks;
 	pthread_mutex_unlock(&lock);
 	pages->used = found;
-	if (found)
+	if (!found) {
+		pages->len = len;
+		pages->start = mmap(NULL, len, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	}
+	/* Also pages that were registered: with RDMAV_FORK_SAFE libibverbs has undone it. */
+	if (pages->start != MAP_FAILED && !madvise(pages->start, len, MADV_DONTFORK))
 		return 0;
-	pages->len = len;
-	pages->start = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (pages->start != MAP_FAILED)
-		return 0;
-	pages->start = NULL;
+		munmap(pages->start, len);
+	*pages = (struct rcl_pages){ 0 };
 	return -ENOMEM;
 }
 
@@ -97,8 +97,7 @@ void rcl_pages_put(struct rcl_pages *pages)
 	if (!pages->start)
 		return;
 	pthread_mutex_lock(&lock);
-	keep = pages->forks == forks && kept_count < KEPT_MOST &&
-	       pages->len <= KEPT_BYTES - kept_bytes;
+	keep = kept_count < KEPT_MOST && pages->len <= KEPT_BYTES - kept_bytes;
 	if (keep) {
 		kept[kept_count++] = *pages;
 		kept_bytes += pages->len;

@@ -7,16 +7,14 @@
 #include <stddef.h>
 
 /**
- * struct rcl_pages - whole pages, which a child of fork() shares with its parent
+ * struct rcl_pages - whole pages, which a child of fork() does not have
  * @start: the first byte; NULL: there are none
  * @len: their bytes
- * @forks: fork() calls of the process before they were allocated
  * @used: they hold bytes of an earlier socket; otherwise they are zero
  */
 struct rcl_pages {
 	void *start;
 	size_t len;
-	unsigned int forks;
 	bool used;
 };
 

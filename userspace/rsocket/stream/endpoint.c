@@ -3,8 +3,7 @@
  * The queue pair, completion queues and buffers of a stream.
  *
  * One memory region is writable by the peer: the ring, the array of ranges, and the table of
- * mappings. The send buffer is another region. A child of fork() shares the pages of both with its
- * parent, so that the adapter can continue to use them.
+ * mappings. The send buffer is another region.
  *
  * Sends and receives have separate completion queues. Only those that a thread waits for are armed,
  * so the completion of a send does not wake a thread that waits for data.

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Tests of rsockets in a child process: those of the parent are not the child's. */
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "dgrams.h"
+#include "rsocket/stream/stream.h"
 
 #define PATIENCE 20	/* seconds until a child counts as hanging */
+
+/* Buffers of a stream. */
+static void *ring, *sent;
 
 /* Ends a child without the sanitizer's checks, which would miss the threads of the parent. */
 static _Noreturn void leave(int code)
@@ -92,6 +97,29 @@ SOCKET_TEST(child_cannot_use_its_copies)
 	assert_int_equal(rsend(s.client, "x", 1, 0), 1);
 	in_child(use_in_child, &s);
 	assert_int_equal(ready(s.server, POLLIN), POLLIN);
+	close_all(&s);
+}
+
+/* No bit of the memory that the adapter reads and writes is in the child. */
+static int look_in_child(struct sockets *s)
+{
+	unsigned char resident;
+
+	(void)s;
+	return !mincore(ring, 1, &resident) || !mincore(sent, 1, &resident);
+}
+
+SOCKET_TEST(child_has_no_window_into_the_buffers)
+{
+	struct sockets s = connected();
+	struct rcl_sock *sock = rcl_sock_get(s.server);
+
+	ring = rcl_stream_of(sock)->rx.buf;
+	sent = rcl_stream_of(sock)->tx.buf;
+	rcl_sock_put(sock);
+	talk(&s);
+	in_child(look_in_child, &s);
+	talk(&s);
 	close_all(&s);
 }
 
