@@ -81,7 +81,10 @@ static bool data_or_never(struct rcl_stream *s)
 	return s->rx.avail || !s->can_recv;
 }
 
-/* Copies received bytes from @skip on to @to; removes them from the ring unless @peek. */
+/*
+ * Copies received bytes from @skip on to @to, unless it is NULL; removes them from the ring unless
+ * @peek.
+ */
 static uint32_t take(struct rcl_stream *s, uint8_t *to, size_t most, uint32_t skip, bool peek)
 {
 	uint32_t len = s->rx.avail - skip;
@@ -91,8 +94,10 @@ static uint32_t take(struct rcl_stream *s, uint8_t *to, size_t most, uint32_t sk
 	if (len > most)
 		len = (uint32_t)most;
 	first = len < s->rx.size - at ? len : s->rx.size - at;
-	memcpy(to, s->rx.buf + at, first);
-	memcpy(to + first, s->rx.buf, len - first);
+	if (to) {
+		memcpy(to, s->rx.buf + at, first);
+		memcpy(to + first, s->rx.buf, len - first);
+	}
 	if (peek)
 		return len;
 	s->rx.offset = (uint32_t)(((uint64_t)s->rx.offset + len) % s->rx.size);
@@ -132,10 +137,11 @@ static int wait_for_data(struct rcl_stream *s, int64_t deadline)
 	return rcl_sock_take_error(&s->sock);
 }
 
-/* Copies received bytes to the buffers of the caller. */
-static size_t fill(struct rcl_stream *s, const struct msghdr *msg, size_t done, bool peek)
+/* Copies received bytes to the buffers of the caller; with MSG_TRUNC they are discarded. */
+static size_t fill(struct rcl_stream *s, const struct msghdr *msg, size_t done, int flags)
 {
 	size_t skip = done, got = 0, i;
+	bool peek = flags & MSG_PEEK;
 
 	for (i = 0; i < (size_t)msg->msg_iovlen && s->rx.avail > (peek ? got : 0); i++) {
 		const struct iovec *iov = &msg->msg_iov[i];
@@ -144,8 +150,8 @@ static size_t fill(struct rcl_stream *s, const struct msghdr *msg, size_t done, 
 			skip -= iov->iov_len;
 			continue;
 		}
-		got += take(s, (uint8_t *)iov->iov_base + skip, iov->iov_len - skip,
-			    peek ? (uint32_t)got : 0, peek);
+		got += take(s, flags & MSG_TRUNC ? NULL : (uint8_t *)iov->iov_base + skip,
+			    iov->iov_len - skip, peek ? (uint32_t)got : 0, peek);
 		skip = 0;
 	}
 	return got;
@@ -179,7 +185,7 @@ ssize_t rcl_stream_recv(struct rcl_sock *sock, struct msghdr *msg, int flags)
 		ret = wait_for_data(s, deadline);
 		if (ret)
 			break;
-		got = fill(s, msg, done, flags & MSG_PEEK);
+		got = fill(s, msg, done, flags);
 		done += got;
 		rcl_stream_give(s);
 		if (!got || done >= least || flags & MSG_PEEK)

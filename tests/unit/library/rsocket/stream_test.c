@@ -394,4 +394,23 @@ SOCKET_TEST(restarting_signal_does_not_end_a_receive)
 	close_all(&s);
 }
 
+/* As with TCP, MSG_TRUNC discards what would be received. */
+SOCKET_TEST(bytes_can_be_discarded)
+{
+	struct sockets s = connected();
+	struct iovec iov = { .iov_len = 2 };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	char byte;
+
+	assert_int_equal(rsend(s.server, "abcdef", 6, 0), 6);
+	assert_int_equal(rrecv(s.client, NULL, 2, MSG_TRUNC), 2);
+	assert_int_equal(rrecv(s.client, NULL, 3, MSG_TRUNC | MSG_PEEK), 3);
+	assert_int_equal(rrecvmsg(s.client, &msg, MSG_TRUNC), 2);
+	assert_int_equal(rrecv(s.client, &byte, 1, 0), 1);
+	assert_int_equal(byte, 'e');
+	assert_int_equal(rrecv(s.client, NULL, 9, MSG_TRUNC), 1);
+	assert_fails(EAGAIN, rrecv(s.client, NULL, 9, MSG_TRUNC | MSG_DONTWAIT));
+	close_all(&s);
+}
+
 RUN
