@@ -38,6 +38,9 @@ void rcl_stream_broken(struct rcl_stream *s, int err)
 /* The peer has violated the protocol: its data cannot be trusted any more. */
 static void protocol_error(struct rcl_stream *s)
 {
+	if (s->state == RCL_STREAM_DOWN)
+		return;
+	s->rx.room = 0;
 	rcl_endpoint_fail(s);
 	rcl_stream_broken(s, -EPROTO);
 }
@@ -141,11 +144,16 @@ static void receive_failed(struct rcl_stream *s, enum ibv_wc_status status)
 {
 	int ret = rcl_tx_reap(s);
 
-	if (!ret && status != IBV_WC_WR_FLUSH_ERR)
-		ret = -ECONNRESET;
-	rcl_stream_broken(s, ret);
+	if (ret)
+		rcl_stream_broken(s, ret);
+	else
+		rcl_stream_lost(s);
 }
 
+/*
+ * Handles at most as many messages as the completion queue had room for, so that a peer which never
+ * stops does not keep the lock.
+ */
 static unsigned int handle_receives(struct rcl_stream *s)
 {
 	struct ibv_wc wc[BATCH];
@@ -168,7 +176,8 @@ static unsigned int handle_receives(struct rcl_stream *s)
 		if (count > 0 && handled && s->state == RCL_STREAM_UP &&
 		    rcl_endpoint_post_receives(s, (unsigned int)count))
 			rcl_stream_broken(s, -ECONNRESET);
-	} while (count == BATCH);
+	} while (count == BATCH && handled < s->rx.posted);
+	s->rx.more = count == BATCH;
 	if (count < 0)
 		rcl_stream_broken(s, -ECONNRESET);
 	return handled;
@@ -240,6 +249,17 @@ void rcl_stream_tell(struct rcl_stream *s, enum rcl_control control)
 	tell_owed(s);
 }
 
+/* Makes an event in the channel as soon as the peer's adapter answers. */
+static void make_event(struct rcl_stream *s)
+{
+	/* If no probe can be posted, the completion of an earlier control message does it. */
+	rcl_cq_arm(&s->send_cq);
+	if (!rcl_tx_may_control(s))
+		reap(s);
+	if (s->state == RCL_STREAM_UP && rcl_tx_may_control(s))
+		rcl_tx_probe(s);
+}
+
 void rcl_stream_progress(struct rcl_stream *s)
 {
 	unsigned int handled;
@@ -253,6 +273,9 @@ void rcl_stream_progress(struct rcl_stream *s)
 	if (s->tx.owed)
 		tell_owed(s);
 	rcl_stream_give(s);
+	/* There is no event for what was left, for which a thread might sleep now. */
+	if (s->rx.more && s->state == RCL_STREAM_UP)
+		make_event(s);
 	if (handled)
 		rcl_sock_changed(&s->sock);
 }

@@ -129,6 +129,7 @@ struct rcl_tx {
  * @next_msg: iWARP: the next message buffer to post
  * @count: total of received data messages
  * @told: value of @count when the last limit was announced
+ * @more: messages may have been left in the completion queue
  * @peer: the peer's array of ranges
  * @peer_index: the entry that is written next
  */
@@ -149,6 +150,7 @@ struct rcl_rx {
 	uint32_t next_msg;
 	uint16_t count;
 	uint16_t told;
+	bool more;
 	struct rcl_target peer;
 	unsigned int peer_index;
 };

@@ -205,6 +205,71 @@ SOCKET_TEST(unknown_control_message_is_ignored)
 	close_all(&s);
 }
 
+#define FLOOD 400
+
+/* Of the client there are few receives, the server has room for many sends. */
+static struct sockets unequal(void)
+{
+	struct sockets s = { .listener = new_socket(), .client = new_socket() };
+
+	set_int(s.listener, SOL_RDMA, RDMA_SQSIZE, 4 * FLOOD);
+	set_int(s.client, SOL_RDMA, RDMA_RQSIZE, 16);
+	assert_int_equal(rbind(s.listener, addr4(HERE, PORT), sizeof(struct sockaddr_in)), 0);
+	assert_int_equal(rlisten(s.listener, 4), 0);
+	assert_int_equal(rconnect(s.client, addr4(HERE, PORT), sizeof(struct sockaddr_in)), 0);
+	s.server = raccept(s.listener, NULL, NULL);
+	assert_true(s.server >= 0);
+	pass_byte(&s);
+	return s;
+}
+
+/* Sends more credits than the other end has receives; each receive takes one at once. */
+static void flood(void)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .imm_data = htonl(rcl_msg(RCL_MSG_CREDIT, 99)),
+	}, *bad;
+	int i;
+
+	for (i = 0; i < FLOOD; i++)
+		assert_int_equal(ibv_post_send(fake_wire_qp(1), &wr, &bad), 0);
+}
+
+/* A call handles some messages, and has the lock no longer, however many there are. */
+SOCKET_TEST(flood_of_messages_is_bounded_in_a_call)
+{
+	struct sockets s = unequal();
+	unsigned int left, rounds;
+
+	flood();
+	left = fake_wire_waiting(fake_wire_qp(1));
+	assert_true(left > FLOOD / 2);
+	for (rounds = 0; left; rounds++) {
+		assert_int_equal(ready(s.client, POLLIN), 0);
+		assert_true(left - fake_wire_waiting(fake_wire_qp(1)) <= 100);
+		left = fake_wire_waiting(fake_wire_qp(1));
+	}
+	assert_true(rounds > 4);
+	close_all(&s);
+}
+
+/* What a call has left wakes it again: the byte behind the flood arrives. */
+SOCKET_TEST(flood_of_messages_loses_no_event)
+{
+	struct sockets s = unequal();
+	struct pollfd pfd = { .fd = s.client, .events = POLLIN };
+	char byte;
+
+	flood();
+	assert_int_equal(rsend(s.server, "x", 1, 0), 1);
+	assert_int_equal(rrecv(s.client, &byte, 1, 0), 1);
+	flood();
+	assert_int_equal(rsend(s.server, "x", 1, 0), 1);
+	assert_int_equal(rpoll(&pfd, 1, 20000), 1);
+	assert_int_equal(rrecv(s.client, &byte, 1, 0), 1);
+	close_all(&s);
+}
+
 /* A peer that speaks no rsockets. */
 static void expect_reject(struct rdma_conn_param *param)
 {
