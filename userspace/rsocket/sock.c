@@ -171,6 +171,18 @@ struct rcl_sock *rcl_sock_get(int fd)
 	return sock;
 }
 
+struct rcl_sock *rcl_sock_next(int *fd)
+{
+	struct rcl_sock *sock;
+
+	while ((*fd = rcl_fdtable_next(&socks, (unsigned int)(*fd + 1))) >= 0) {
+		sock = rcl_sock_get(*fd);
+		if (sock)
+			return sock;
+	}
+	return NULL;
+}
+
 /* Whether @fd is an epoll instance still: the child may have closed it by close(2). */
 static bool is_instance(int fd)
 {

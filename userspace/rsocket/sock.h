@@ -209,6 +209,15 @@ struct rcl_sock *rcl_sock_hold(struct rcl_sock *sock);
  */
 bool rcl_sock_try_hold(struct rcl_sock *sock);
 
+/**
+ * rcl_sock_next - find the next socket of this process, and take a reference
+ * @fd: the descriptor after which to begin, -1 at first; set to that of the socket
+ *
+ * Context: Takes no lock.
+ * Return: the socket; NULL: there is no other
+ */
+struct rcl_sock *rcl_sock_next(int *fd);
+
 /** rcl_sock_put - drop a reference; the last one frees the socket */
 void rcl_sock_put(struct rcl_sock *sock);
 

@@ -112,10 +112,12 @@ enum rcl_msg_type {
 /**
  * enum rcl_control - values of RCL_MSG_CONTROL
  * @RCL_CONTROL_DISCONNECT: the sender neither sends nor receives any more
+ * @RCL_CONTROL_PROBE: never in a message; a write of 0 bytes, which the program does not notice
  * @RCL_CONTROL_SHUTDOWN: the sender sends no more
  */
 enum rcl_control {
 	RCL_CONTROL_DISCONNECT = 0,
+	RCL_CONTROL_PROBE = 1,
 	RCL_CONTROL_SHUTDOWN = 2,
 };
 

@@ -19,6 +19,7 @@
 /* Polling interval for a stream with data or a control message left to send. */
 #define LOOK_MS 10
 #define MS_PER_S 1000LL
+#define NS_PER_MS 1000000LL
 
 /*
  * Time for the acknowledgement of a probe. Adapters give up earlier, but soft-RoCE treats seven
@@ -40,20 +41,28 @@ static void follow_forks(void)
 	pthread_atfork(NULL, NULL, forked);
 }
 
-/* At the end of the process, waits for closed sockets, whose deadlines do not change. */
-__attribute__((destructor)) static void finish(void)
+void rcl_streams_left(int64_t deadline)
 {
 	struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
 
-	while (atomic_load(&leaving))
+	while (atomic_load(&leaving) && rcl_now_ns() < deadline)
 		nanosleep(&pause, NULL);
+}
+
+static void set_linger(struct rcl_stream *s)
+{
+	s->linger = rcl_deadline(RCL_LINGER_MS);
+	s->linger_slots = s->tx.slots_done;
 }
 
 /* Whether a stream that was closed by rclose() has nothing left to send. */
 static bool is_finished(struct rcl_stream *s)
 {
-	if (s->state == RCL_STREAM_UP && !rcl_tx_all_done(s) && rcl_now_ns() < s->linger)
+	if (s->state == RCL_STREAM_UP && !rcl_tx_all_done(s) && rcl_now_ns() < s->linger) {
+		if (s->tx.slots_done != s->linger_slots)
+			set_linger(s);
 		return false;
+	}
 	/* Lets calls of other threads return. */
 	rcl_stream_broken(s, 0);
 	rcl_endpoint_fail(s);
@@ -101,11 +110,20 @@ static void watch(struct rcl_stream *s)
 	rcl_endpoint_fail(s);
 }
 
+/* The longer a peer has taken nothing, the less often. */
+static int64_t next_look_at_left(const struct rcl_stream *s)
+{
+	int64_t now = rcl_now_ns(), since = now - (s->linger - RCL_LINGER_MS * NS_PER_MS);
+	int64_t wait = since / 4;
+
+	return now + (wait > LOOK_MS * NS_PER_MS ? wait : LOOK_MS * NS_PER_MS);
+}
+
 /* When the service thread has to check a stream next. */
 static int64_t next_look(const struct rcl_stream *s)
 {
 	if (s->left)
-		return rcl_deadline(LOOK_MS);
+		return next_look_at_left(s);
 	if (s->state != RCL_STREAM_UP)
 		return RCL_FOREVER;
 	if (s->tx.owed)
@@ -150,12 +168,12 @@ int rcl_stream_look_later(struct rcl_stream *s)
 	return rcl_service_add(&s->alive);
 }
 
-bool rcl_stream_finish_later(struct rcl_stream *s, int64_t deadline)
+bool rcl_stream_finish_later(struct rcl_stream *s)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, follow_forks);
-	s->linger = deadline;
+	set_linger(s);
 	s->left = true;
 	/* Before the service thread can see the stream. */
 	rcl_sock_hold(&s->sock);

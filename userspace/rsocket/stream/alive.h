@@ -15,11 +15,17 @@ void rcl_stream_keepalive(struct rcl_stream *s);
  */
 int rcl_stream_look_later(struct rcl_stream *s);
 
+/* Time after which a peer that takes nothing is given up. */
+#define RCL_LINGER_MS 10000
+
 /*
- * Lets the service thread, which takes a reference, send all data of a closed stream and end it, at
- * @deadline (nanoseconds of CLOCK_MONOTONIC) in any case. The process does not end before. Returns
- * false if there is no service thread.
+ * Lets the service thread, which takes a reference, send all data of a closed stream and end it, or
+ * end it when the peer has taken nothing for RCL_LINGER_MS. Returns false if there is no service
+ * thread.
  */
-bool rcl_stream_finish_later(struct rcl_stream *s, int64_t deadline);
+bool rcl_stream_finish_later(struct rcl_stream *s);
+
+/* At the end of the process, waits for closed streams, but not after @deadline. */
+void rcl_streams_left(int64_t deadline);
 
 #endif /* RCL_RSOCKET_ALIVE_H */

@@ -163,11 +163,14 @@ static void up_event(struct rcl_stream *s, const struct rdma_cm_event *event)
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		/*
-		 * Data that arrived before is handled first. There is no wait for DISCONNECT: a
-		 * stock peer may destroy its queue pair before that message is sent.
+		 * What arrived before is handled first: DISCONNECT, unless the peer has crashed,
+		 * was killed, or has closed with unread data.
 		 */
 		rcl_stream_progress(s);
-		rcl_stream_broken(s, event->status == -ETIMEDOUT ? -ETIMEDOUT : 0);
+		if (event->status == -ETIMEDOUT)
+			rcl_stream_broken(s, -ETIMEDOUT);
+		else
+			rcl_stream_lost(s);
 		break;
 	default:
 		rcl_stream_broken(s, error_of(event));

@@ -175,12 +175,16 @@ void rcl_endpoint_destroy(struct rcl_stream *s)
 		ibv_dereg_mr(s->tx.mr);
 	if (s->rx.mr)
 		ibv_dereg_mr(s->rx.mr);
+	if (s->wake_qp)
+		ibv_destroy_qp(s->wake_qp);
 	rcl_pages_put(&s->tx.pages);
 	rcl_pages_put(&s->rx.pages);
+	rcl_cq_destroy(&s->wake_cq);
 	rcl_cq_destroy(&s->send_cq);
 	rcl_cq_destroy(&s->recv_cq);
 	if (s->comp)
 		ibv_destroy_comp_channel(s->comp);
+	s->wake_qp = NULL;
 	s->tx.mr = NULL;
 	s->rx.mr = NULL;
 	s->tx.buf = NULL;
@@ -208,8 +212,8 @@ void rcl_endpoint_hello(const struct rcl_stream *s, struct rcl_hello *hello)
 }
 
 /*
- * librdmacm posts no more receives than it gives credits. With iWARP, control messages on top of
- * the data would then end the connection if a receive is posted late.
+ * librdmacm posts no more receives than it gives credits. Control messages on top of the data would
+ * then wait until its program is in a call, also DISCONNECT, and with iWARP end the connection.
  */
 static uint16_t spare_credits(uint16_t credits)
 {
@@ -223,7 +227,7 @@ void rcl_endpoint_connected(struct rcl_stream *s, const struct rcl_hello *hello)
 	s->rx.peer = hello->sgl;
 	s->rx.peer_index = 1;
 	s->tx.limit = hello->credits;
-	s->tx.spare = s->iwarp ? spare_credits(hello->credits) : 0;
+	s->tx.spare = spare_credits(hello->credits);
 	s->tx.target = hello->data;
 	s->tx.index = 1;
 	s->peer_iomaps = hello->iomaps;
@@ -259,6 +263,49 @@ int rcl_endpoint_post_receives(struct rcl_stream *s, unsigned int count)
 		ret = rcl_verbs_err(ibv_post_recv(s->id->qp, wrs, &bad));
 	}
 	return ret;
+}
+
+static bool create_wake_qp(struct rcl_stream *s)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+
+	if (!s->wake_cq.cq)
+		s->wake_cq.cq = ibv_create_cq(s->id->verbs, 1, s, s->comp, 0);
+	if (!s->wake_cq.cq)
+		return false;
+	attr.send_cq = s->wake_cq.cq;
+	attr.recv_cq = s->wake_cq.cq;
+	s->wake_qp = ibv_create_qp(s->id->pd, &attr);
+	return s->wake_qp;
+}
+
+bool rcl_endpoint_wake(struct rcl_stream *s)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = s->id->port_num };
+	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
+	struct ibv_qp_attr error = { .qp_state = IBV_QPS_ERR };
+	struct ibv_recv_wr wr = { 0 }, *bad;
+	struct ibv_wc wc;
+
+	/* The event of the last call was not read yet. */
+	if (s->wake_cq.armed)
+		return true;
+	if (!s->wake_qp && !create_wake_qp(s))
+		return false;
+	ibv_poll_cq(s->wake_cq.cq, 1, &wc);
+	rcl_cq_arm(&s->wake_cq);
+	/* Not a receive that is posted in the error state, which soft-RoCE would not notice. */
+	if (!ibv_modify_qp(s->wake_qp, &reset, IBV_QP_STATE) &&
+	    !ibv_modify_qp(s->wake_qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+						      IBV_QP_ACCESS_FLAGS) &&
+	    !ibv_post_recv(s->wake_qp, &wr, &bad) &&
+	    !ibv_modify_qp(s->wake_qp, &error, IBV_QP_STATE))
+		return true;
+	s->wake_cq.armed = false;
+	return false;
 }
 
 void rcl_endpoint_fail(struct rcl_stream *s)

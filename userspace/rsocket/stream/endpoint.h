@@ -22,6 +22,12 @@ void rcl_endpoint_connected(struct rcl_stream *s, const struct rcl_hello *hello)
 
 int rcl_endpoint_post_receives(struct rcl_stream *s, unsigned int count);
 
+/*
+ * Makes an event in the completion channel, for a thread that sleeps in ibv_get_cq_event(), without
+ * the peer. Returns false if the adapter has no queue pair for it.
+ */
+bool rcl_endpoint_wake(struct rcl_stream *s);
+
 /* Moves the queue pair to the error state: all work requests are flushed. */
 void rcl_endpoint_fail(struct rcl_stream *s);
 

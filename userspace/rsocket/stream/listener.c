@@ -350,6 +350,9 @@ int rcl_stream_accept(struct rcl_sock *sock, struct rcl_sock **out)
 	while (!(s = take_ready(listener->events))) {
 		if (listener->closed)
 			return -EBADF;
+		/* rshutdown() was called meanwhile. */
+		if (listener->state != RCL_STREAM_LISTENING)
+			return -EINVAL;
 		if (sock->nonblock)
 			return -EAGAIN;
 		ret = wait_for_ready(listener);

@@ -35,6 +35,15 @@ void rcl_stream_broken(struct rcl_stream *s, int err)
 	rcl_stream_wake(s);
 }
 
+void rcl_stream_lost(struct rcl_stream *s)
+{
+	/*
+	 * Having received our SHUTDOWN, librdmacm may destroy its queue pair in rclose() before its
+	 * DISCONNECT is sent.
+	 */
+	rcl_stream_broken(s, s->librdmacm && s->shut_send ? 0 : -ECONNRESET);
+}
+
 /* The peer has violated the protocol: its data cannot be trusted any more. */
 static void protocol_error(struct rcl_stream *s)
 {
@@ -137,10 +146,10 @@ static bool message_came(struct rcl_stream *s, const struct ibv_wc *wc)
 
 /*
  * Receives are flushed when the queue pair fails; the completion of a send has the reason. Without
- * such a completion, librdmacm has moved the queue pair to the error state because the peer has
- * disconnected.
+ * such a completion, this library has moved the queue pair to the error state because of an event
+ * of the connection manager.
  */
-static void receive_failed(struct rcl_stream *s, enum ibv_wc_status status)
+static void receive_failed(struct rcl_stream *s)
 {
 	int ret = rcl_tx_reap(s);
 
@@ -169,7 +178,7 @@ static unsigned int handle_receives(struct rcl_stream *s)
 				if (!message_came(s, &wc[i]))
 					protocol_error(s);
 			} else {
-				receive_failed(s, wc[i].status);
+				receive_failed(s);
 			}
 		}
 		/* With iWARP the buffers of messages are reused in order. */
@@ -206,7 +215,8 @@ static void tell_owed(struct rcl_stream *s)
 	if (!rcl_tx_may_control(s) || s->state != RCL_STREAM_UP)
 		return;
 	s->tx.owed = false;
-	ret = rcl_tx_control(s, s->tx.owed_control);
+	ret = s->tx.owed_control == RCL_CONTROL_PROBE ? rcl_tx_probe(s) :
+							rcl_tx_control(s, s->tx.owed_control);
 	if (ret)
 		rcl_stream_broken(s, ret);
 }
@@ -267,7 +277,7 @@ void rcl_stream_progress(struct rcl_stream *s)
 	if (!s->comp || (s->state != RCL_STREAM_UP && s->state != RCL_STREAM_DOWN))
 		return;
 	handled = handle_receives(s);
-	if (rcl_stream_is_over(s) || !rcl_tx_may_control(s) || rcl_tx_slots_left(s) < 2 ||
+	if (!s->can_send || !rcl_tx_may_control(s) || rcl_tx_slots_left(s) < 2 ||
 	    rcl_tx_bytes_left(s) < RCL_SEND_LEAST)
 		reap(s);
 	if (s->tx.owed)
@@ -293,7 +303,8 @@ void rcl_stream_arm(struct rcl_stream *s, bool sends)
 
 static void event_taken(struct rcl_stream *s, const struct ibv_cq *told)
 {
-	rcl_cq_told(told == s->recv_cq.cq ? &s->recv_cq : &s->send_cq);
+	rcl_cq_told(told == s->recv_cq.cq ? &s->recv_cq :
+		    told == s->wake_cq.cq ? &s->wake_cq : &s->send_cq);
 }
 
 void rcl_stream_drain(struct rcl_stream *s)
@@ -315,19 +326,16 @@ void rcl_stream_drain(struct rcl_stream *s)
 		rcl_sock_changed(&s->sock);
 }
 
-/* Makes a thread return that sleeps in ibv_get_cq_event(). */
+/*
+ * Makes a thread return that sleeps in ibv_get_cq_event(). A receiver must not wait for the peer,
+ * whose host may be silent.
+ */
 static void wake_sleeper(struct rcl_stream *s)
 {
-	if (s->state != RCL_STREAM_UP) {
+	if (s->state != RCL_STREAM_UP)
 		rcl_endpoint_fail(s);
-		return;
-	}
-	/* If no control message can be posted, the completion of an earlier one wakes it. */
-	rcl_cq_arm(&s->send_cq);
-	if (!rcl_tx_may_control(s))
-		reap(s);
-	if (s->state == RCL_STREAM_UP && rcl_tx_may_control(s))
-		rcl_tx_probe(s);
+	else if (s->can_recv || !rcl_endpoint_wake(s))
+		make_event(s);
 }
 
 void rcl_stream_wake(struct rcl_stream *s)

@@ -12,8 +12,8 @@ void rcl_stream_progress(struct rcl_stream *s);
 void rcl_stream_give(struct rcl_stream *s);
 
 /*
- * Sends RCL_CONTROL_DISCONNECT or RCL_CONTROL_SHUTDOWN to the peer of a connected stream. Without a
- * free work request, a later rcl_stream_progress() sends it: see @s->tx.owed.
+ * Sends a control message, or a probe, to the peer of a connected stream. Without a free work
+ * request, a later rcl_stream_progress() sends it: see @s->tx.owed.
  */
 void rcl_stream_tell(struct rcl_stream *s, enum rcl_control control);
 
@@ -22,6 +22,12 @@ void rcl_stream_tell(struct rcl_stream *s, enum rcl_control control);
  * disconnected.
  */
 void rcl_stream_broken(struct rcl_stream *s, int err);
+
+/*
+ * Processes the end of a connection without DISCONNECT: unless the peer has ended its direction by
+ * SHUTDOWN, it is an error, since data may be missing.
+ */
+void rcl_stream_lost(struct rcl_stream *s);
 
 /*
  * Waits until @test is true; the stream, which has an endpoint, is unlocked meanwhile. @sends:

@@ -76,8 +76,8 @@ struct rcl_maps;
  * @sgl: our array of ranges, which the peer fills
  * @index: of the next entry
  * @news: received credit messages that may announce an unread entry
- * @owed: DISCONNECT or SHUTDOWN has to be sent when a work request is free
- * @owed_control: enum rcl_control of the message that is @owed
+ * @owed: a control message has to be sent when a work request is free
+ * @owed_control: enum rcl_control of what is @owed
  * @mute: iWARP: this end has accepted, and may not send before the peer has
  * @error: negative errno of the first work request that has failed; 0: none
  *
@@ -178,6 +178,8 @@ struct rcl_rx {
  * @comp: completion channel of both queues
  * @recv_cq: completion queue of receives
  * @send_cq: completion queue of sends; it is armed only while a thread waits for room
+ * @wake_cq: completion queue of @wake_qp, with the same channel
+ * @wake_qp: queue pair without a peer, whose flushed receives wake a thread; NULL: none was needed
  * @tx: direction to the peer
  * @rx: direction from the peer
  * @peer_iomaps: entries of the peer's table of mappings, which follows its array of ranges
@@ -198,7 +200,8 @@ struct rcl_rx {
  * @tos: IP_TOS
  * @nodelay: TCP_NODELAY
  * @v6only: IPV6_V6ONLY
- * @linger: after rclose(): when the connection is ended in any case
+ * @linger: after rclose(): when the connection is ended unless the peer has received more
+ * @linger_slots: value of @tx.slots_done when @linger was set
  */
 struct rcl_stream {
 	struct rcl_sock sock;
@@ -222,6 +225,8 @@ struct rcl_stream {
 	struct ibv_comp_channel *comp;
 	struct rcl_cq recv_cq;
 	struct rcl_cq send_cq;
+	struct rcl_cq wake_cq;
+	struct ibv_qp *wake_qp;
 	struct rcl_tx tx;
 	struct rcl_rx rx;
 	uint32_t peer_iomaps;
@@ -242,6 +247,7 @@ struct rcl_stream {
 	bool nodelay;
 	bool v6only;
 	int64_t linger;
+	uint32_t linger_slots;
 };
 
 /** rcl_stream_of - the stream of a socket of type SOCK_STREAM */

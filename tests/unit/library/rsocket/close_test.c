@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Tests of rshutdown() and rclose() with a peer that has stopped: it takes nothing for a while. */
+/*
+ * Tests of the end of streams: rshutdown(), rclose() and exit(), with a peer that has stopped: it
+ * takes nothing for a while.
+ */
 #include <sys/wait.h>
 
+#include "rsocket/stream/endpoint.h"
 #include "rsocket/stream/post.h"
 #include "sockets.h"
 
@@ -54,6 +58,23 @@ static void shut_at_once(int fd, int how)
 
 	assert_int_equal(rshutdown(fd, how), 0);
 	assert_true(now_ms() - began < AT_ONCE_MS);
+}
+
+/* A thread: the peer of the client goes on after a while. */
+static void *go_on(void *arg)
+{
+	(void)arg;
+	usleep(300000);
+	fake_wire_release(fake_wire_qp(0));
+	return NULL;
+}
+
+static pthread_t start_to_go_on(void)
+{
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, go_on, NULL), 0);
+	return thread;
 }
 
 static void close_rest(const struct sockets *s)
@@ -126,25 +147,57 @@ SOCKET_TEST(data_arrives_after_both_have_shut)
 	close_rest(&s);
 }
 
-SOCKET_TEST(shutdown_does_not_wait_for_control_messages)
+SOCKET_TEST(nonblocking_shutdown_does_not_wait_for_control_messages)
 {
-	int nonblock;
+	struct sockets s = stopped(true);
+	struct pollfd pfd = { .fd = s.server, .events = POLLIN };
 
-	for (nonblock = 0; nonblock < 2; nonblock++) {
-		struct sockets s = stopped(nonblock);
-		struct pollfd pfd = { .fd = s.server, .events = POLLIN };
+	use_up_controls(s.client);
+	shut_at_once(s.client, SHUT_WR);
+	assert_fails(EPIPE, rsend(s.client, "x", 1, 0));
+	assert_int_equal(ready(s.server, POLLIN), 0);
+	fake_wire_release(fake_wire_qp(0));
+	/* The program is in no call of the client. */
+	assert_int_equal(rpoll(&pfd, 1, 10000), 1);
+	expect_data_and_end(s.server, 0);
+	close_all(&s);
+}
 
-		use_up_controls(s.client);
-		shut_at_once(s.client, SHUT_WR);
-		assert_fails(EPIPE, rsend(s.client, "x", 1, 0));
-		assert_int_equal(ready(s.server, POLLIN), 0);
-		fake_wire_release(fake_wire_qp(0));
-		/* The program is in no call of the client. */
-		assert_int_equal(rpoll(&pfd, 1, 10000), 1);
-		expect_data_and_end(s.server, 0);
-		close_all(&s);
+/* What was sent has arrived when rshutdown() returns: the program may end by _exit() now. */
+SOCKET_TEST(shutdown_waits_until_all_has_arrived)
+{
+	int full;
+
+	for (full = 0; full < 2; full++) {
+		struct sockets s = stopped(false);
+		pthread_t thread;
+
+		assert_int_equal(rsend(s.client, "all", 3, 0), 3);
+		if (full)
+			use_up_controls(s.client);
+		thread = start_to_go_on();
+		assert_int_equal(rshutdown(s.client, SHUT_WR), 0);
+		assert_int_equal(fake_wire_waiting(fake_wire_qp(0)), 0);
+		pthread_join(thread, NULL);
+		set_linger(s.client, 0);
+		assert_int_equal(rclose(s.client), 0);
+		expect_data_and_end(s.server, 3);
+		close_rest(&s);
 		flush_service();
 	}
+}
+
+SOCKET_TEST(shutdown_waits_no_longer_than_linger_says)
+{
+	struct sockets s = stopped(false);
+	long long began = now_ms();
+
+	set_linger(s.client, 1);
+	assert_int_equal(rshutdown(s.client, SHUT_WR), 0);
+	assert_in_range(now_ms() - began, 900, 5000);
+	fake_wire_release(fake_wire_qp(0));
+	expect_data_and_end(s.server, 0);
+	close_all(&s);
 }
 
 /* What rshutdown() could not send is a part of what rclose() sends. */
@@ -164,6 +217,7 @@ SOCKET_TEST(close_after_a_shutdown_that_waits)
 	close_rest(&s);
 }
 
+/* The service thread does the rest. */
 SOCKET_TEST(close_waits_as_long_as_linger_says)
 {
 	int nonblock, full;
@@ -177,22 +231,133 @@ SOCKET_TEST(close_waits_as_long_as_linger_says)
 			if (full)
 				use_up_controls(s.client);
 			set_linger(s.client, 1);
-			if (nonblock)
-				close_at_once(s.client);
-			else
-				assert_int_equal(rclose(s.client), 0);
+			assert_int_equal(rclose(s.client), 0);
+			assert_in_range(now_ms() - began, nonblock ? 0 : 900,
+					nonblock ? AT_ONCE_MS : 5000);
+			fake_wire_release(fake_wire_qp(0));
+			expect_data_and_end(s.server, 1);
 			wait_for_the_end();
-			assert_in_range(now_ms() - began, 900, 5000);
-			expect_data_and_end(s.server, 0);
 			close_rest(&s);
 			flush_service();
 		}
 	}
 }
 
+SOCKET_TEST(close_does_not_wait_without_linger)
+{
+	struct sockets s = stopped(false);
+
+	assert_int_equal(rsend(s.client, "all", 3, 0), 3);
+	use_up_controls(s.client);
+	close_at_once(s.client);
+	fake_wire_release(fake_wire_qp(0));
+	expect_data_and_end(s.server, 3);
+	assert_int_equal(ready(s.server, POLLIN), POLLIN | POLLHUP);
+	wait_for_the_end();
+	close_rest(&s);
+}
+
+/* A peer that takes nothing is given up, and does not take what it has for all. */
+SOCKET_TEST(peer_that_takes_nothing_is_given_up)
+{
+	struct sockets s = stopped(false);
+	struct rcl_sock *sock = rcl_sock_get(s.client);
+	char byte;
+
+	assert_int_equal(rsend(s.client, "all", 3, 0), 3);
+	assert_true(fake_wire_deliver(fake_wire_qp(0)));
+	close_at_once(s.client);
+	pthread_mutex_lock(&sock->lock);
+	rcl_stream_of(sock)->linger = 0;
+	pthread_mutex_unlock(&sock->lock);
+	rcl_sock_put(sock);
+	wait_for_the_end();
+	assert_int_equal(rrecv(s.server, &byte, 1, 0), 1);
+	assert_int_equal(rrecv(s.server, &byte, 1, 0), 1);
+	assert_int_equal(rrecv(s.server, &byte, 1, 0), 1);
+	assert_fails(ECONNRESET, rrecv(s.server, &byte, 1, 0));
+	close_rest(&s);
+}
+
+/* The peer gets what was sent before, and an error in place of the end, as with TCP. */
+SOCKET_TEST(close_with_unread_data_resets)
+{
+	struct sockets s = connected();
+	char bytes[3];
+
+	assert_int_equal(rsend(s.server, "unread", 6, 0), 6);
+	assert_int_equal(rsend(s.client, "all", 3, 0), 3);
+	assert_int_equal(rclose(s.client), 0);
+	flush_service();
+	assert_int_equal(rrecv(s.server, bytes, 3, MSG_WAITALL), 3);
+	assert_fails(ECONNRESET, rrecv(s.server, bytes, 1, 0));
+	assert_int_equal(rrecv(s.server, bytes, 1, 0), 0);
+	close_rest(&s);
+}
+
+/* librdmacm may end a connection without DISCONNECT, but only after this end has shut it. */
+SOCKET_TEST(end_of_librdmacm_without_disconnect)
+{
+	int shut;
+
+	for (shut = 0; shut < 2; shut++) {
+		struct sockets s = connected();
+		struct rcl_sock *sock = rcl_sock_get(s.server);
+		char byte;
+
+		rcl_stream_of(sock)->librdmacm = true;
+		rcl_sock_put(sock);
+		if (shut)
+			shut_at_once(s.server, SHUT_WR);
+		set_linger(s.client, 0);
+		close_at_once(s.client);
+		if (shut)
+			assert_int_equal(rrecv(s.server, &byte, 1, 0), 0);
+		else
+			assert_fails(ECONNRESET, rrecv(s.server, &byte, 1, 0));
+		close_rest(&s);
+		flush_service();
+	}
+}
+
+static int watched_at_exit = -1;
+
+/* After the destructors of the library: all has arrived, and its end. */
+__attribute__((destructor(101))) static void look_at_exit(void)
+{
+	char bytes[3];
+
+	if (watched_at_exit < 0)
+		return;
+	_exit(rrecv(watched_at_exit, bytes, 3, MSG_WAITALL | MSG_DONTWAIT) != 3 ||
+	      rrecv(watched_at_exit, bytes, 1, MSG_DONTWAIT));
+}
+
+SOCKET_TEST(exit_sends_what_waits)
+{
+	int status = -1;
+	pid_t child;
+
+	child = fork();
+	if (!child) {
+		struct sockets s = stopped(true);
+
+		rsend(s.client, "all", 3, 0);
+		start_to_go_on();
+		/* The end that is watched is in another process, as it were. */
+		set_linger(s.server, 0);
+		watched_at_exit = s.server;
+		alarm(20);
+		exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 SOCKET_TEST(linger_of_no_time_aborts)
 {
 	int nonblock;
+	char byte;
 
 	for (nonblock = 0; nonblock < 2; nonblock++) {
 		struct sockets s = stopped(nonblock);
@@ -201,10 +366,24 @@ SOCKET_TEST(linger_of_no_time_aborts)
 		use_up_controls(s.client);
 		set_linger(s.client, 0);
 		close_at_once(s.client);
-		expect_data_and_end(s.server, 0);
+		assert_fails(ECONNRESET, rrecv(s.server, &byte, 1, 0));
 		close_rest(&s);
 		flush_service();
 	}
+}
+
+struct sender {
+	int fd;
+	const char *data;
+	size_t len;
+};
+
+/* A thread: returns the result of rsend(). */
+static void *send_all(void *arg)
+{
+	const struct sender *sender = arg;
+
+	return (void *)(intptr_t)rsend(sender->fd, sender->data, sender->len, 0);
 }
 
 static bool has_sleeper(struct rcl_sock *sock)
@@ -254,22 +433,98 @@ SOCKET_TEST(receiver_returns_from_any_close)
 				assert_int_equal(rfcntl(s.client, F_SETFL, O_NONBLOCK), 0);
 			assert_int_equal(rclose(s.client), 0);
 			expect_end_of_receiver(thread);
+			if (seconds[i])
+				fake_wire_release(fake_wire_qp(0));
+			wait_for_the_end();
 			close_rest(&s);
 			flush_service();
 		}
 	}
 }
 
-SOCKET_TEST(receiver_returns_from_a_shutdown_when_the_peer_goes_on)
+/* Also if the host of the peer is silent. */
+SOCKET_TEST(receiver_returns_from_any_shutdown)
+{
+	static const int how[] = { SHUT_RD, SHUT_RDWR };
+	unsigned int i, full;
+
+	for (i = 0; i < ARRAY_SIZE(how); i++) {
+		for (full = 0; full < 2; full++) {
+			struct sockets s = stopped(false);
+			pthread_t thread = start_receiver(&s.client);
+
+			if (full)
+				use_up_controls(s.client);
+			assert_int_equal(rfcntl(s.client, F_SETFL, O_NONBLOCK), 0);
+			shut_at_once(s.client, how[i]);
+			expect_end_of_receiver(thread);
+			fake_wire_release(fake_wire_qp(0));
+			close_all(&s);
+			flush_service();
+		}
+	}
+}
+
+/* A sender is woken in vain, and more than once. */
+SOCKET_TEST(sender_that_is_woken_goes_on)
 {
 	struct sockets s = stopped(false);
-	pthread_t thread = start_receiver(&s.client);
+	static char data[100000], got[sizeof(data)];
+	struct rcl_sock *sock = rcl_sock_get(s.client);
+	struct sender sender = { s.client, data, sizeof(data) };
+	pthread_t thread;
+	void *sent;
+	int i;
 
-	use_up_controls(s.client);
-	shut_at_once(s.client, SHUT_RD);
+	assert_int_equal(pthread_create(&thread, NULL, send_all, &sender), 0);
+	for (i = 0; i < 3; i++) {
+		while (!has_sleeper(sock))
+			usleep(1000);
+		pthread_mutex_lock(&sock->lock);
+		assert_true(rcl_endpoint_wake(rcl_stream_of(sock)));
+		pthread_mutex_unlock(&sock->lock);
+		usleep(10000);
+	}
+	rcl_sock_put(sock);
 	fake_wire_release(fake_wire_qp(0));
-	expect_end_of_receiver(thread);
+	assert_int_equal(rrecv(s.server, got, sizeof(got), MSG_WAITALL), sizeof(got));
+	pthread_join(thread, &sent);
+	assert_int_equal((intptr_t)sent, sizeof(data));
 	close_all(&s);
+}
+
+/* A thread: returns the errno of raccept(). */
+static void *accept_one(void *arg)
+{
+	return (void *)(intptr_t)(raccept(*(int *)arg, NULL, NULL) < 0 ? errno : 0);
+}
+
+SOCKET_TEST(shutdown_ends_a_listener)
+{
+	int fd = new_listener(NULL), client = new_socket();
+	struct rcl_sock *sock = rcl_sock_get(fd);
+	bool waits = false;
+	pthread_t thread;
+	void *err;
+
+	assert_int_equal(rshutdown(fd, SHUT_WR), 0);
+	assert_int_equal(pthread_create(&thread, NULL, accept_one, &fd), 0);
+	while (!waits) {
+		usleep(1000);
+		pthread_mutex_lock(&sock->lock);
+		waits = sock->waiters;
+		pthread_mutex_unlock(&sock->lock);
+	}
+	rcl_sock_put(sock);
+	shut_at_once(fd, SHUT_RD);
+	pthread_join(thread, &err);
+	assert_int_equal((intptr_t)err, EINVAL);
+	assert_fails(EINVAL, raccept(fd, NULL, NULL));
+	assert_fails(ECONNREFUSED, rconnect(client, addr4(HERE, PORT),
+					    sizeof(struct sockaddr_in)));
+	assert_true(ready(fd, POLLIN) & POLLHUP);
+	assert_int_equal(rclose(client), 0);
+	assert_int_equal(rclose(fd), 0);
 }
 
 /* The request gets lost, so the connect takes its time. */

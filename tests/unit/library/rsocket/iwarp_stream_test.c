@@ -148,7 +148,10 @@ static void end_while_receiving(int (*end)(int fd))
 	assert_true(rcl_now_ns() - began < 5000000000LL);
 	assert_int_equal(rclose(listener), 0);
 	pair_expect_none(&peer);
+	/* Until now the service thread has waited for the first message of the peer. */
 	pair_close_end(&peer);
+	while (fake_wire_qp(0))
+		usleep(1000);
 	alarm(0);
 }
 
