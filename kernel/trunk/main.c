@@ -39,6 +39,15 @@ static void device_removed(struct rca_device *dev)
 	rca_peers_forget_device(dev->serial);
 }
 
+/* The next peer of a walk, with the trunk to it. */
+static bool peers_next(struct rhashtable_iter *iter, struct rca_trunk_peer *peer)
+{
+	if (!rca_peers_next(iter, peer))
+		return false;
+	rca_trunk_describe(peer);
+	return true;
+}
+
 static const struct rca_trunk_ops ops = {
 	.tp = &rca_tp_trunk,
 	.create = create,
@@ -48,7 +57,7 @@ static const struct rca_trunk_ops ops = {
 	.device_removed = device_removed,
 	.port_changed = rca_open_port_changed,
 	.peers_walk = rca_peers_walk,
-	.peers_next = rca_peers_next,
+	.peers_next = peers_next,
 };
 
 static int __init trunk_init(void)

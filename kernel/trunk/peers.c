@@ -418,8 +418,6 @@ bool rca_peers_next(struct rhashtable_iter *iter, struct rca_trunk_peer *info)
 		spin_unlock(&peers.lock);
 	}
 	rhashtable_walk_stop(iter);
-	if (peer)
-		rca_trunk_describe(info);
 	return peer;
 }
 
