@@ -49,6 +49,8 @@ static void protocol_error(struct rcl_stream *s)
 {
 	if (s->state == RCL_STREAM_DOWN)
 		return;
+	/* Later messages of the same batch announce too much. */
+	s->rx.freed += s->rx.room;
 	s->rx.room = 0;
 	rcl_endpoint_fail(s);
 	rcl_stream_broken(s, -EPROTO);
