@@ -56,15 +56,15 @@ ssize_t rcl_stream_send(struct rcl_sock *sock, const struct msghdr *msg, int fla
 
 	if (msg->msg_controllen)
 		return -ENOTSUP;
-	/* There is no urgent data, and in the stream the peer could not tell it from other data. */
-	if (flags & MSG_OOB)
-		return -EOPNOTSUPP;
 	len = rcl_iov_len(msg);
 	if (len > SSIZE_MAX)
 		return -EINVAL;
 	source.left = len;
 	deadline = rcl_stream_send_deadline(s, flags);
 	ret = rcl_stream_may_send(s);
+	/* There is no urgent data, and in the stream the peer could not tell it from other data. */
+	if (!ret && flags & MSG_OOB)
+		ret = -EOPNOTSUPP;
 	if (!ret && s->maps)
 		ret = rcl_maps_send(s, deadline);
 	while (!ret && source.left) {
@@ -125,16 +125,7 @@ static int not_receivable(const struct rcl_stream *s)
 
 static int wait_for_data(struct rcl_stream *s, int64_t deadline)
 {
-	if (s->rx.avail)
-		return 0;
-	if (s->can_recv) {
-		int ret = rcl_stream_wait(s, data_or_never, false, deadline);
-
-		if (ret || s->rx.avail)
-			return ret;
-	}
-	/* End of the data: 0 or, once, the error that has ended the connection. */
-	return rcl_sock_take_error(&s->sock);
+	return data_or_never(s) ? 0 : rcl_stream_wait(s, data_or_never, false, deadline);
 }
 
 /* Copies received bytes to the buffers of the caller; with MSG_TRUNC they are discarded. */
@@ -191,6 +182,9 @@ ssize_t rcl_stream_recv(struct rcl_sock *sock, struct msghdr *msg, int flags)
 		if (!got || done >= least || flags & MSG_PEEK)
 			break;
 	}
+	/* End of the data: 0 or, once, the error that has ended the connection. */
+	if (!ret && !done && len)
+		ret = rcl_sock_take_error(&s->sock);
 	if (ret && !done)
 		return ret;
 	msg->msg_flags = 0;
