@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of the end of streams: rshutdown(), rclose() and exit(), with a peer that has stopped: it
- * takes nothing for a while.
+ * Tests of the end of streams, with a peer that has stopped: it takes nothing for a while. Those of
+ * exit() are in exit_test.c.
  */
 #include <sys/wait.h>
 
@@ -318,40 +318,6 @@ SOCKET_TEST(end_of_librdmacm_without_disconnect)
 		close_rest(&s);
 		flush_service();
 	}
-}
-
-static int watched_at_exit = -1;
-
-/* After the destructors of the library: all has arrived, and its end. */
-__attribute__((destructor(101))) static void look_at_exit(void)
-{
-	char bytes[3];
-
-	if (watched_at_exit < 0)
-		return;
-	_exit(rrecv(watched_at_exit, bytes, 3, MSG_WAITALL | MSG_DONTWAIT) != 3 ||
-	      rrecv(watched_at_exit, bytes, 1, MSG_DONTWAIT));
-}
-
-SOCKET_TEST(exit_sends_what_waits)
-{
-	int status = -1;
-	pid_t child;
-
-	child = fork();
-	if (!child) {
-		struct sockets s = stopped(true);
-
-		rsend(s.client, "all", 3, 0);
-		start_to_go_on();
-		/* The end that is watched is in another process, as it were. */
-		set_linger(s.server, 0);
-		watched_at_exit = s.server;
-		alarm(20);
-		exit(0);
-	}
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
 }
 
 SOCKET_TEST(linger_of_no_time_aborts)
