@@ -350,9 +350,12 @@ static bool take_or_wait(struct rca_gate *gate, struct rca_ticket *ticket, unsig
 		if (!ticket->user)
 			return true;
 	}
-	if (gate->is_port)
+	if (gate->is_port) {
+		struct rca_turns *contexts = &ticket->user->contexts[ticket->silent];
+
 		waits = !may_take(gate, ticket) ||
-			!(ticket->first || list_empty(&ticket->user->contexts[ticket->silent].order));
+			(!ticket->first && !list_empty(&contexts->order));
+	}
 	if (!waits) {
 		take(gate, ticket, TAKEN);
 		return true;
@@ -408,7 +411,7 @@ bool rca_gate_take(struct rca_gate *gate, struct rca_ticket *ticket, unsigned in
  */
 void rca_gate_give(struct rca_ticket *ticket, bool answered)
 {
-	struct rca_gate *gate = READ_ONCE(ticket->gate);	/* pairs with rca_window_release() */
+	struct rca_gate *gate = READ_ONCE(ticket->gate);	/* set in rca_window_release() */
 	unsigned long flags;
 
 	if (!gate || READ_ONCE(ticket->state) == NOTHING)

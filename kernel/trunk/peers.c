@@ -213,7 +213,7 @@ u8 rca_peers_tell(const struct rca_peer_key *key, const struct rca_device *dev, 
 static bool is_barred(const struct peer *peer)
 {
 	lockdep_assert_held(&peers.lock);
-	return get_jiffies_64() < peer->barred_until;
+	return time_before64(get_jiffies_64(), peer->barred_until);
 }
 
 /* Returns whether a trunk to the peer may be open now. */
@@ -358,8 +358,10 @@ u64 rca_peers_bad_frame(const struct rca_peer_key *key)
 	peer = rca_lru_find(&peers, key);
 	if (peer) {
 		at = &peer->bad_at[peer->bad_frames % ARRAY_SIZE(peer->bad_at)];
-		if (++peer->bad_frames >= BAD_FRAMES && now - *at < BAD_TIME && !is_barred(peer))
-			until = peer->barred_until = now + msecs_to_jiffies(rca_peers_bar_ms);
+		if (++peer->bad_frames >= BAD_FRAMES && now - *at < BAD_TIME && !is_barred(peer)) {
+			until = now + msecs_to_jiffies(rca_peers_bar_ms);
+			peer->barred_until = until;
+		}
 		*at = now;
 	}
 	spin_unlock(&peers.lock);

@@ -161,7 +161,7 @@ struct rca_trunk *rca_trunk_find(const struct rca_trunk_key *key)
 bool rca_trunk_is_barred(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	return get_jiffies_64() < trunk->barred_until;
+	return time_before64(get_jiffies_64(), trunk->barred_until);
 }
 
 /* Can a connection be requested? A connection does not wait for a link that failed. */

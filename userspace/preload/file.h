@@ -150,7 +150,7 @@ bool rcl_file_install(int fd, struct rcl_file *file);
  */
 struct rcl_file *rcl_file_take(int fd);
 
-/* False in a child of vfork(), which must not change the table of its parent, and without a table. */
+/* False without a table, and in a child of vfork(), which must not change that of its parent. */
 bool rcl_file_is_owner(void);
 
 /* Returns the lowest number from @first to @last that is in the table; -1 if there is none. */

@@ -165,7 +165,8 @@ TEST(many_rsockets)
 TEST(crowds_of_both_kinds_share_the_places)
 {
 	enum { COUNT = 100 };
-	int epfd = preload_epoll_create1(0), pairs[COUNT][2], pipes[COUNT][2], i, j, n, left = COUNT;
+	int epfd = preload_epoll_create1(0), i, j, n, left = COUNT;
+	int pairs[COUNT][2], pipes[COUNT][2];
 	struct epoll_event events[2 * COUNT];
 	bool seen[COUNT] = { false };
 

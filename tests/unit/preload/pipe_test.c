@@ -57,7 +57,7 @@ TEST(broken_pipe_is_a_signal)
 	close_pair(pair);
 }
 
-/* The first send after the end of the peer says so; the next ones end a program that does not look. */
+/* The first send after the end of the peer fails; the next ones end a program that goes on. */
 TEST(reset_is_told_once)
 {
 	int pair[2];

@@ -178,8 +178,8 @@ static void wait_at_exit(struct rcl_stream *s, int64_t deadline)
 }
 
 /* Calls a function for each stream that the program has not closed. */
-static void for_each_at_exit(void (*work)(struct rcl_stream *s, int64_t deadline),
-			     int64_t deadline)
+static void visit_at_exit(void (*work)(struct rcl_stream *s, int64_t deadline),
+			  int64_t deadline)
 {
 	struct rcl_sock *sock;
 	int fd = -1;
@@ -199,8 +199,8 @@ __attribute__((destructor)) static void close_at_exit(void)
 
 	rcl_cancel_in_sleeps();
 	rcl_cancel_never();
-	for_each_at_exit(end_at_exit, deadline);
-	for_each_at_exit(wait_at_exit, deadline);
+	visit_at_exit(end_at_exit, deadline);
+	visit_at_exit(wait_at_exit, deadline);
 	rcl_streams_left(deadline);
 	rcl_cancel_as_before();
 }

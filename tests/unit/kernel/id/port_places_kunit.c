@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of the places of a port in kernel/id/pacing.c, on a fake transport: who gets them, and when a
- * request gives its place back.
+ * Tests of the places of a port in kernel/id/pacing.c, on a fake transport: who gets them, and when
+ * a request gives its place back.
  *
  * Locking: none.
  */

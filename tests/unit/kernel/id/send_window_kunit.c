@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Tests of send windows in kernel/id/pacing.c, on a fake transport: when a request waits, what frees
- * a slot, which id gets it, and what ends the wait.
+ * Tests of send windows in kernel/id/pacing.c, on a fake transport: when a request waits, what
+ * frees a slot, which id gets it, and what ends the wait.
  *
  * Locking: none.
  */

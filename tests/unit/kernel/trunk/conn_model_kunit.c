@@ -187,7 +187,7 @@ static void talk(struct kunit *test, struct model *m)
 	for (i = 0; i < 1000; i++)
 		if (!(carry(test, m, 0, false) | carry(test, m, 1, false)))
 			return;
-	KUNIT_FAIL(test, "the ends talk for ever");
+	KUNIT_FAIL(test, "the ends send records for ever");
 }
 
 static void make_other_end(struct kunit *test, struct model *m)

@@ -179,7 +179,7 @@ static void come_to_rest(struct kunit *test, struct model *m)
 	}
 }
 
-static void ends_do_not_wait_for_each_other(struct kunit *test)
+static void no_end_waits_for_the_other(struct kunit *test)
 {
 	struct model *m = new_model(test);
 	unsigned int round, i;
@@ -320,7 +320,7 @@ static void lie_changes_nothing(struct kunit *test)
 }
 
 static struct kunit_case credits_cases[] = {
-	KUNIT_CASE_PARAM(ends_do_not_wait_for_each_other, start_gen_params),
+	KUNIT_CASE_PARAM(no_end_waits_for_the_other, start_gen_params),
 	KUNIT_CASE_PARAM(bursts_of_both_ends, start_gen_params),
 	KUNIT_CASE_PARAM(stream_needs_few_answers, start_gen_params),
 	KUNIT_CASE(last_credit_reports_buffers),

@@ -198,7 +198,10 @@ int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void 
 {
 	if (read(channel->fd, cq, sizeof(*cq)) != sizeof(*cq))
 		return -1;
+	/* It may have been created by another thread than the one that waits. */
+	fake_fabric_lock();
 	*cq_context = (*cq)->cq_context;
+	fake_fabric_unlock();
 	return 0;
 }
 

@@ -8,9 +8,9 @@
 #define MAPS 3
 /* With the thread sanitizer they take long. */
 #ifdef __SANITIZE_THREAD__
-#define CYCLES (1 << 17)
+#define CYCLES 131072
 #else
-#define CYCLES (1 << 20)
+#define CYCLES 1048576
 #endif
 
 /* The stream of a socket, whose test is in one thread. */

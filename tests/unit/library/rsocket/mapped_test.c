@@ -94,7 +94,8 @@ SOCKET_TEST(listener_of_both_families_maps_ipv4_peers)
 		assert_int_equal(get_int(s.server, SOL_SOCKET, SO_DOMAIN), AF_INET6);
 		assert_int_equal(rsend(s.client, "x", 1, 0), 1);
 		len = sizeof(addr);
-		assert_int_equal(rrecvfrom(s.server, &byte, 1, 0, (struct sockaddr *)&addr, &len), 1);
+		assert_int_equal(rrecvfrom(s.server, &byte, 1, 0, (struct sockaddr *)&addr,
+					   &len), 1);
 		expect_address(&addr, len, MAPPED);
 		close_all(&s);
 		flush_service();

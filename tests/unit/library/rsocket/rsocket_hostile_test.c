@@ -227,7 +227,8 @@ static struct sockets unequal(void)
 static void flood(void)
 {
 	struct ibv_send_wr wr = {
-		.opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .imm_data = htonl(rcl_msg(RCL_MSG_CREDIT, 99)),
+		.opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
+		.imm_data = htonl(rcl_msg(RCL_MSG_CREDIT, 99)),
 	}, *bad;
 	int i;
 
