@@ -411,7 +411,8 @@ bool rca_gate_take(struct rca_gate *gate, struct rca_ticket *ticket, unsigned in
  */
 void rca_gate_give(struct rca_ticket *ticket, bool answered)
 {
-	struct rca_gate *gate = READ_ONCE(ticket->gate);	/* set in rca_window_release() */
+	/* Pairs with rca_window_release(). */
+	struct rca_gate *gate = READ_ONCE(ticket->gate);
 	unsigned long flags;
 
 	if (!gate || READ_ONCE(ticket->state) == NOTHING)

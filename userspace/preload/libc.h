@@ -64,8 +64,10 @@ int epoll_pwait2(int epfd, struct epoll_event *events, int max, const struct tim
 		 const sigset_t *mask);
 #ifdef __GLIBC__
 _Noreturn void __chk_fail(void);
+int __vasprintf_chk(char **text, int flag, const char *format, va_list args);
 #else
 #define __chk_fail abort
+#define __vasprintf_chk(text, flag, format, args) ((void)(flag), vasprintf(text, format, args))
 #endif
 
 /*

@@ -27,10 +27,11 @@ static ssize_t send_text(int rs, const char *text, int len)
 	return len;
 }
 
-static int print(struct rcl_file *file, const char *format, va_list args)
+/* @flag: that of __vdprintf_chk(), for programs that let libc check their formats; else 0. */
+static int print(struct rcl_file *file, int flag, const char *format, va_list args)
 {
 	char *text;
-	int len = vasprintf(&text, format, args);
+	int len = __vasprintf_chk(&text, flag, format, args);
 	ssize_t ret;
 
 	if (len < 0)
@@ -44,7 +45,7 @@ RCL_EXPORT int vdprintf(int fd, const char *format, va_list args)
 {
 	struct rcl_file *file = rcl_ready(fd);
 
-	return file ? print(file, format, args) : rcl_libc()->vdprintf(fd, format, args);
+	return file ? print(file, 0, format, args) : rcl_libc()->vdprintf(fd, format, args);
 }
 
 RCL_EXPORT int dprintf(int fd, const char *format, ...)
@@ -62,7 +63,7 @@ RCL_EXPORT int __vdprintf_chk(int fd, int flag, const char *format, va_list args
 {
 	struct rcl_file *file = rcl_ready(fd);
 
-	return file ? print(file, format, args) :
+	return file ? print(file, flag, format, args) :
 		      rcl_libc()->__vdprintf_chk(fd, flag, format, args);
 }
 

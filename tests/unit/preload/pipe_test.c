@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t pipes;
@@ -34,6 +35,28 @@ TEST(formatted_text_goes_to_the_rsocket)
 	close(plain[1]);
 	close_pair(pair);
 }
+
+#ifdef __GLIBC__
+/* As by libc's __dprintf_chk(): %n in memory that can be written ends the program. */
+TEST(hardened_formats_are_checked)
+{
+	int pair[2], status = 0, number;
+	char format[] = "x%n";
+	pid_t child;
+
+	connect_pair(pair);
+	child = fork();
+	if (!child) {
+		close(STDERR_FILENO);
+		signal(SIGABRT, SIG_DFL);
+		preload___dprintf_chk(pair[0], 1, format, &number);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	close_pair(pair);
+}
+#endif
 
 TEST(broken_pipe_is_a_signal)
 {

@@ -246,6 +246,17 @@ int rcl_stream_address(struct sockaddr_storage *to, const struct sockaddr *from,
 	return 0;
 }
 
+/* Sets the options of the program for a new id, which another one had before. */
+static int set_options(struct rcl_stream *s)
+{
+	if ((s->tos && rdma_set_option(s->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &s->tos,
+				       sizeof(s->tos))) ||
+	    (s->reuseaddr && rdma_set_option(s->id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR,
+					     &s->reuseaddr, sizeof(s->reuseaddr))))
+		return rcl_errno();
+	return 0;
+}
+
 /* A socket that is bound to :: may connect over IPv4, but an id has the family of its address. */
 static int bind_to_family(struct rcl_stream *s, sa_family_t family)
 {
@@ -261,9 +272,8 @@ static int bind_to_family(struct rcl_stream *s, sa_family_t family)
 	rdma_destroy_id(s->id);
 	s->id = NULL;
 	ret = rcl_stream_id(s);
-	if (!ret && s->tos)
-		ret = last_error(rdma_set_option(s->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS,
-						 &s->tos, sizeof(s->tos)));
+	if (!ret)
+		ret = set_options(s);
 	return ret ? ret : last_error(rdma_bind_addr(s->id, (struct sockaddr *)&any));
 }
 

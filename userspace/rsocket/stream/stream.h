@@ -200,6 +200,7 @@ struct rcl_rx {
  * @tos: IP_TOS
  * @nodelay: TCP_NODELAY
  * @v6only: IPV6_V6ONLY
+ * @reuseaddr: SO_REUSEADDR, set before rbind()
  * @linger: after rclose(): when the connection is ended unless the peer has received more
  * @linger_slots: value of @tx.slots_done when @linger was set
  */
@@ -246,6 +247,7 @@ struct rcl_stream {
 	uint8_t tos;
 	bool nodelay;
 	bool v6only;
+	int reuseaddr;
 	int64_t linger;
 	uint32_t linger_slots;
 };

@@ -44,7 +44,10 @@ static int set_reuseaddr(struct rcl_stream *s, int on)
 {
 	int ret = set_id_option(s, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on));
 
-	return s->state == RCL_STREAM_NEW ? ret : 0;
+	if (s->state != RCL_STREAM_NEW)
+		return 0;
+	s->reuseaddr = on;
+	return ret;
 }
 
 static uint32_t system_keepalive(void)

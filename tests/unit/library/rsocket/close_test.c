@@ -112,19 +112,25 @@ SOCKET_TEST(nonblocking_close_does_not_wait_for_data)
 	close_rest(&s);
 }
 
-SOCKET_TEST(nonblocking_close_does_not_wait_for_control_messages)
+/* Nor does a blocking one without SO_LINGER, for longer than a moment. */
+SOCKET_TEST(close_does_not_wait_for_control_messages)
 {
-	struct sockets s = stopped(true);
+	int nonblock;
 
-	assert_int_equal(rsend(s.client, "all", 3, 0), 3);
-	use_up_controls(s.client);
-	close_at_once(s.client);
-	fake_wire_release(fake_wire_qp(0));
-	expect_data_and_end(s.server, 3);
-	/* It was DISCONNECT, and not the end of the id, that told it. */
-	assert_int_equal(ready(s.server, POLLIN), POLLIN | POLLHUP);
-	wait_for_the_end();
-	close_rest(&s);
+	for (nonblock = 0; nonblock < 2; nonblock++) {
+		struct sockets s = stopped(nonblock);
+
+		assert_int_equal(rsend(s.client, "all", 3, 0), 3);
+		use_up_controls(s.client);
+		close_at_once(s.client);
+		fake_wire_release(fake_wire_qp(0));
+		expect_data_and_end(s.server, 3);
+		/* It was DISCONNECT, and not the end of the id, that told it. */
+		assert_int_equal(ready(s.server, POLLIN), POLLIN | POLLHUP);
+		wait_for_the_end();
+		close_rest(&s);
+		flush_service();
+	}
 }
 
 /* Both ends have ended their direction before what this end has sent arrives. */
@@ -241,20 +247,6 @@ SOCKET_TEST(close_waits_as_long_as_linger_says)
 			flush_service();
 		}
 	}
-}
-
-SOCKET_TEST(close_does_not_wait_without_linger)
-{
-	struct sockets s = stopped(false);
-
-	assert_int_equal(rsend(s.client, "all", 3, 0), 3);
-	use_up_controls(s.client);
-	close_at_once(s.client);
-	fake_wire_release(fake_wire_qp(0));
-	expect_data_and_end(s.server, 3);
-	assert_int_equal(ready(s.server, POLLIN), POLLIN | POLLHUP);
-	wait_for_the_end();
-	close_rest(&s);
 }
 
 /* A peer that takes nothing is given up, and does not take what it has for all. */

@@ -105,12 +105,18 @@ SOCKET_TEST(listener_of_both_families_maps_ipv4_peers)
 SOCKET_TEST(bound_to_both_families_and_connected_over_one)
 {
 	struct sockets s = { .listener = new_listener(NULL), .client = new_socket6() };
+	int other = new_socket();
 
+	/* Another socket shares the port. */
+	set_int(other, SOL_SOCKET, SO_REUSEADDR, 1);
+	set_int(s.client, SOL_SOCKET, SO_REUSEADDR, 1);
+	assert_int_equal(rbind(other, addr4(HERE, 7500), sizeof(struct sockaddr_in)), 0);
 	assert_int_equal(bind6(s.client, "::", 7500), 0);
 	assert_int_equal(connect6(s.client, MAPPED), 0);
 	s.server = raccept(s.listener, NULL, NULL);
 	expect_connection(s.client, s.server);
 	assert_int_equal(expect_name(s.client, rgetsockname, MAPPED), 7500);
+	assert_int_equal(rclose(other), 0);
 	close_all(&s);
 }
 
