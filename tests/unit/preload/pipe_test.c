@@ -42,19 +42,18 @@ TEST(hardened_formats_are_checked)
 {
 	int pair[2], status = 0, number;
 	char format[] = "x%n";
-	pid_t child;
+	pid_t child = fork();
 
-	connect_pair(pair);
-	child = fork();
 	if (!child) {
 		close(STDERR_FILENO);
 		signal(SIGABRT, SIG_DFL);
-		preload___dprintf_chk(pair[0], 1, format, &number);
+		connect_pair(pair);
+		if (preload_dprintf(pair[0], format, &number) == 1)
+			preload___dprintf_chk(pair[0], 1, format, &number);
 		_exit(0);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-	close_pair(pair);
 }
 #endif
 
