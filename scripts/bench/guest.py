@@ -53,6 +53,7 @@ class Guest:
         self.status: int | None = None
         self.timed_out = False
         self.stands_still = False
+        self._exit: int | None = None
         self.deadline = 0.0
         self._memory = memory or self.spec.memory
         self._append = append
@@ -176,6 +177,7 @@ class Guest:
                     continue
                 data = os.read(stream.fileno(), 65536)
                 if not data:
+                    self._exit = self._own_end()
                     break
                 buffer += data
                 *complete, buffer = buffer.split(b"\n")
@@ -199,6 +201,15 @@ class Guest:
         yield from held
         if buffer:
             yield buffer
+
+    def _own_end(self) -> int | None:
+        """How the process ended by itself: its status, or -N after signal N."""
+        assert self._process is not None
+        self.processor_seconds()
+        try:
+            return self._process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            return None
 
     def _is_still(self) -> bool:
         """Whether heartbeats have stopped for a long time, also because of a hanging emulator."""
@@ -236,7 +247,13 @@ class Guest:
             return f"exit status {self.status}"
         if self.stands_still:
             return f"lost (it stood still for {STILL_SECONDS} s)"
-        return "timed out" if self.timed_out else "lost (it ended without a status)"
+        if self.timed_out:
+            return "timed out"
+        if self._exit is None:
+            return "lost (it ended without a status)"
+        if self._exit < 0:
+            return f"lost (something killed its process with signal {-self._exit})"
+        return f"lost (its process exited with {self._exit}, as after a reset of the processor)"
 
     def consoles(self) -> list[Path]:
         """Returns the files with the console output of the kernel."""

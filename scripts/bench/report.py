@@ -67,7 +67,7 @@ def table(runs: list[suites.Run]) -> str:
     """
     rows = [("suite", "guest", "passed", "failed", "skipped", "seconds", "busy", "warm", "")]
     for run in runs:
-        note = run.lost.split(":")[0]
+        note = run.lost.split(":")[0] or ("guest started twice" if run.again else "")
         if not note and run.seconds > 2 * run.suite.warm + 10:
             note = "slow"
         rows.append((run.suite.name, run.where, str(run.count(ktap.PASS)),
@@ -112,6 +112,9 @@ def summary(runs: list[suites.Run], artifacts: str) -> str:
                 lines.append(f"    again: {run.reproduce()}")
         if lines:
             parts.append("\n".join([f"{title}:", *lines]))
+    again = [f"  {run.where}: {run.again}" for run in runs if run.again]
+    if again:
+        parts.append("\n".join(["Started again, because the first start did not get to a suite:", *again]))
     lost = _lost(runs)
     if lost:
         parts.append("\n".join(["Without a verdict:", *lost]))

@@ -151,6 +151,22 @@ class Bench:
             return [Run(suite, name, [ktap.Result("all of it", ktap.SKIP,
                                                   f"User-mode Linux does not run here: {out}")])
                     for suite in wanted]
+        runs = self._boot(name, plan, out)
+        if runs[0].unbegun:
+            # Nothing of the project has run yet: an emulator that failed to start once is no reason to lose these suites.
+            first = out.with_name(f"{out.name}-boot")
+            shutil.rmtree(first, ignore_errors=True)
+            out.rename(first)
+            self._progress.say(f"{out.name}: {runs[0].lost.split(':')[0]}; starting it again, logs of this start: {first}")
+            (out / "out").mkdir(parents=True)
+            shutil.copy(first / "out/plan", out / "out/plan")
+            why = runs[0].lost.replace(str(out), str(first))
+            runs = self._boot(name, plan, out)
+            runs[0].again = why
+        return runs
+
+    def _boot(self, name: str, plan: Sequence[Suite], out: Path) -> list[Run]:
+        self._progress.running(f"{out.name} boot")
         session = _Session(name, pair.machine(name, out), plan, self._progress, self._allow)
         try:
             return session.read()
@@ -185,6 +201,7 @@ class _Session:
         if self._now:
             self._lost(self._now)
         elif runs[0].lost:
+            runs[0].unbegun = True
             runs[0].lost = (f"guest {self._machine.verdict()} before its first suite; the end of "
                             f"{self._machine.console}:\n{self._machine.console_tail(8)}")
         return runs

@@ -52,6 +52,10 @@ class Run:
     lost: str = ""
     # What its kernel printed when it was lost.
     trace: str = ""
+    # Whether its guest was lost before it began this suite, its first one.
+    unbegun: bool = False
+    # Why its guest was started a second time.
+    again: str = ""
 
     def count(self, outcome: str) -> int:
         return sum(result.outcome == outcome for result in self.results)

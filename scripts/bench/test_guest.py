@@ -31,6 +31,12 @@ class GuestTest(unittest.TestCase):
         self.assertEqual(lines, [b"a", b"half a li"])
         self.assertIn("lost", machine.verdict())
 
+    def test_a_lost_guest_tells_how_its_process_ended(self) -> None:
+        for script, end in (("exit 3", "exited with 3"), ("kill -9 $$", "killed its process with signal 9"),
+                            ("exec >&-; sleep 60", "without a status")):
+            with mock.patch(f"{__package__}.guest.GRACE", 1):
+                self.assertIn(end, self.run_guest(script)[0].verdict())
+
     def test_no_end_is_a_timeout(self) -> None:
         machine, lines = self.run_guest("echo a; exec sleep 60", timeout=1)
         self.assertEqual((machine.status, machine.timed_out, lines), (None, True, [b"a"]))
