@@ -18,8 +18,8 @@
  * @guid: node GUID, network byte order
  * @index: index of RDMA netlink; -1: the kernel reports none
  * @gone: removed from the system
- * @refs: ids that are bound to it and lists of rdma_get_devices() with it; becomes 0 only
- *        with devices_lock held
+ * @refs: ids that are bound to it, lists of rdma_get_devices() with it, and what rsockets keep of
+ *        it; becomes 0 only with devices_lock held
  * @verbs: its open context, or NULL
  * @pd: default protection domain, from the first bound id until @verbs is closed
  * @xrcd: default XRC domain, opened at its first use
@@ -61,6 +61,18 @@ int rcl_devices_init(void);
  * Return: 0, -ENODEV or another negative errno
  */
 int rcl_device_bind(__be64 guid, uint32_t index, struct rcl_device **out);
+
+/**
+ * rcl_device_hold - use a device once more
+ * @device: from rcl_device_bind()
+ *
+ * Return: @device, for another rcl_device_unbind()
+ */
+static inline struct rcl_device *rcl_device_hold(struct rcl_device *device)
+{
+	atomic_fetch_add(&device->refs, 1);
+	return device;
+}
 
 /**
  * rcl_device_unbind - end of the use of a device

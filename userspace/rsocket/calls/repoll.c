@@ -81,6 +81,9 @@ static void gone(struct rcl_waiter *waiter)
 	pthread_mutex_lock(&item->owner->lock);
 	rcl_repoll_unlist(item);
 	item->sock = NULL;
+	/* The descriptor may stay open, for the next stream. */
+	if (item->channel >= 0)
+		rcl_repoll_control(item->owner, EPOLL_CTL_DEL, item->channel, NULL);
 	item->channel = -1;
 	pthread_mutex_unlock(&item->owner->lock);
 }

@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "id/cmid.h"
 #include "rsocket/channels.h"
+#include "rsocket/stream/kept.h"
 
 /* Bytes of a message with iWARP. */
 #define MSG_LEN 4
@@ -73,20 +74,22 @@ static int create_queues(struct rcl_stream *s)
 {
 	struct ibv_context *verbs = s->id->verbs;
 
+	s->pd = ibv_alloc_pd(verbs);
+	if (!s->pd)
+		return rcl_errno();
 	s->comp = rcl_comp_channel(verbs);
 	if (!s->comp)
 		return rcl_errno();
-	s->recv_cq.cq = ibv_create_cq(verbs, (int)s->rx.posted, s, s->comp, 0);
+	s->recv_cq.cq = ibv_create_cq(verbs, (int)s->rx.posted, NULL, s->comp, 0);
 	if (!s->recv_cq.cq)
 		return rcl_errno();
-	s->send_cq.cq = ibv_create_cq(verbs, (int)s->sock.sq_size, s, s->comp, 0);
+	s->send_cq.cq = ibv_create_cq(verbs, (int)s->sock.sq_size, NULL, s->comp, 0);
 	return s->send_cq.cq ? 0 : rcl_errno();
 }
 
 static int create_qp(struct rcl_stream *s)
 {
 	struct ibv_qp_init_attr attr = {
-		.qp_context = s,
 		.send_cq = s->send_cq.cq,
 		.recv_cq = s->recv_cq.cq,
 		.qp_type = IBV_QPT_RC,
@@ -97,57 +100,80 @@ static int create_qp(struct rcl_stream *s)
 		.cap.max_inline_data = s->sock.inline_len,
 	};
 
-	if (rdma_create_qp(s->id, NULL, &attr))
+	if (rdma_create_qp(s->id, s->pd, &attr))
 		return rcl_errno();
 	s->sock.inline_len = attr.cap.max_inline_data;
 	return s->iwarp && s->sock.inline_len < MSG_LEN ? -ENOTSUP : 0;
 }
 
-static int create_rx(struct rcl_stream *s)
+/* Bytes of the ring and of the messages of iWARP, in front of the tables. */
+static size_t front_len(const struct rcl_stream *s)
 {
 	size_t msgs = s->iwarp ? (size_t)MSG_LEN * s->rx.posted : 0;
-	size_t table = sizeof(struct rcl_target) * RCL_SGL_ENTRIES +
-		       sizeof(struct rcl_iomap) * s->sock.iomaps;
-	/* The ring comes first, page-aligned: adapters write whole cache lines faster. */
-	size_t front = (s->sock.recv_buf + msgs + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-	struct rcl_rx *rx = &s->rx;
-	int ret;
 
-	rx->size = s->sock.recv_buf;
-	rx->most = s->sock.rq_size;
-	ret = rcl_pages_get(&rx->pages, front + table);
+	return (s->sock.recv_buf + msgs + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
+
+static int create_buffers(struct rcl_stream *s)
+{
+	size_t tables = sizeof(struct rcl_target) * RCL_SGL_ENTRIES +
+			sizeof(struct rcl_iomap) * s->sock.iomaps;
+	struct rcl_rx *rx = &s->rx;
+	struct rcl_tx *tx = &s->tx;
+	int ret = rcl_pages_get(&rx->pages, front_len(s) + tables);
+
 	if (ret)
 		return ret;
-	rx->buf = rx->pages.start;
-	rx->table = rx->buf + front;
 	/* A peer may announce data that it has not written: the program must not get old bytes. */
 	if (rx->pages.used)
-		memset(rx->buf, 0, rx->pages.len);
-	rx->mr = ibv_reg_mr(s->id->pd, rx->buf, rx->pages.len,
+		memset(rx->pages.start, 0, rx->pages.len);
+	rx->mr = ibv_reg_mr(s->pd, rx->pages.start, rx->pages.len,
 			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	if (!rx->mr)
 		return rcl_errno();
+	ret = rcl_pages_get(&tx->pages, s->sock.send_buf +
+					sizeof(struct rcl_target) * RCL_CONTROL_SLOTS);
+	if (ret)
+		return ret;
+	tx->mr = ibv_reg_mr(s->pd, tx->pages.start, tx->pages.len, IBV_ACCESS_LOCAL_WRITE);
+	return tx->mr ? 0 : rcl_errno();
+}
+
+static void lay_out(struct rcl_stream *s)
+{
+	struct rcl_rx *rx = &s->rx;
+	struct rcl_tx *tx = &s->tx;
+
+	/* The ring comes first, page-aligned: adapters write whole cache lines faster. */
+	rx->buf = rx->pages.start;
+	rx->table = rx->buf + front_len(s);
+	rx->size = s->sock.recv_buf;
+	rx->most = s->sock.rq_size;
 	/* The first half is announced in the hello, and the second one by the first message. */
 	rx->room = rx->size / 2;
 	rx->freed = rx->size / 2;
 	rx->give = rx->size / 2;
-	return 0;
-}
-
-static int create_tx(struct rcl_stream *s)
-{
-	struct rcl_tx *tx = &s->tx;
-	size_t len = s->sock.send_buf + sizeof(struct rcl_target) * RCL_CONTROL_SLOTS;
-	int ret = rcl_pages_get(&tx->pages, len);
-
-	if (ret)
-		return ret;
 	tx->buf = tx->pages.start;
 	tx->size = s->sock.send_buf;
 	tx->slots_most = s->sock.sq_size;
-	tx->sgl = (struct rcl_target *)(void *)s->rx.table;
-	tx->mr = ibv_reg_mr(s->id->pd, tx->buf, tx->pages.len, IBV_ACCESS_LOCAL_WRITE);
-	return tx->mr ? 0 : rcl_errno();
+	tx->sgl = (struct rcl_target *)(void *)rx->table;
+}
+
+static int create(struct rcl_stream *s)
+{
+	int ret = 0;
+
+	if (!rcl_kept_take(s)) {
+		ret = create_queues(s);
+		if (!ret)
+			ret = create_buffers(s);
+	}
+	if (!ret)
+		ret = create_qp(s);
+	if (ret)
+		return ret;
+	lay_out(s);
+	return rcl_endpoint_post_receives(s, s->rx.posted);
 }
 
 int rcl_endpoint_create(struct rcl_stream *s)
@@ -155,42 +181,53 @@ int rcl_endpoint_create(struct rcl_stream *s)
 	int ret = set_sizes(s);
 
 	if (!ret)
-		ret = create_queues(s);
-	if (!ret)
-		ret = create_qp(s);
-	if (!ret)
-		ret = create_rx(s);
-	if (!ret)
-		ret = create_tx(s);
-	if (!ret)
-		ret = rcl_endpoint_post_receives(s, s->rx.posted);
+		ret = create(s);
+	/* What is kept may be what is missing. */
+	if (ret && rcl_kept_end(RCL_FOREVER)) {
+		rcl_endpoint_destroy(s);
+		ret = create(s);
+	}
 	return ret;
+}
+
+static void destroy_wake_qp(struct rcl_stream *s)
+{
+	if (s->wake_qp)
+		ibv_destroy_qp(s->wake_qp);
+	rcl_cq_destroy(&s->wake_cq);
+	s->wake_qp = NULL;
 }
 
 void rcl_endpoint_destroy(struct rcl_stream *s)
 {
-	if (s->id && s->id->qp)
+	if (s->id->qp)
 		rdma_destroy_qp(s->id);
-	if (s->tx.mr)
-		ibv_dereg_mr(s->tx.mr);
-	if (s->rx.mr)
-		ibv_dereg_mr(s->rx.mr);
-	if (s->wake_qp)
-		ibv_destroy_qp(s->wake_qp);
-	rcl_pages_put(&s->tx.pages);
-	rcl_pages_put(&s->rx.pages);
-	rcl_cq_destroy(&s->wake_cq);
-	rcl_cq_destroy(&s->send_cq);
-	rcl_cq_destroy(&s->recv_cq);
-	if (s->comp)
-		ibv_destroy_comp_channel(s->comp);
-	s->wake_qp = NULL;
+	destroy_wake_qp(s);
+	if (!rcl_kept_give(s)) {
+		if (s->tx.mr)
+			ibv_dereg_mr(s->tx.mr);
+		if (s->rx.mr)
+			ibv_dereg_mr(s->rx.mr);
+		rcl_pages_put(&s->tx.pages);
+		rcl_pages_put(&s->rx.pages);
+		rcl_cq_destroy(&s->send_cq);
+		rcl_cq_destroy(&s->recv_cq);
+		if (s->comp)
+			ibv_destroy_comp_channel(s->comp);
+		if (s->pd)
+			ibv_dealloc_pd(s->pd);
+	}
+	s->tx.pages = (struct rcl_pages){ 0 };
+	s->rx.pages = (struct rcl_pages){ 0 };
+	s->send_cq = (struct rcl_cq){ 0 };
+	s->recv_cq = (struct rcl_cq){ 0 };
 	s->tx.mr = NULL;
 	s->rx.mr = NULL;
 	s->tx.buf = NULL;
 	s->rx.buf = NULL;
 	s->rx.table = NULL;
 	s->comp = NULL;
+	s->pd = NULL;
 }
 
 void rcl_endpoint_hello(const struct rcl_stream *s, struct rcl_hello *hello)
@@ -273,12 +310,12 @@ static bool create_wake_qp(struct rcl_stream *s)
 	};
 
 	if (!s->wake_cq.cq)
-		s->wake_cq.cq = ibv_create_cq(s->id->verbs, 1, s, s->comp, 0);
+		s->wake_cq.cq = ibv_create_cq(s->id->verbs, 1, NULL, s->comp, 0);
 	if (!s->wake_cq.cq)
 		return false;
 	attr.send_cq = s->wake_cq.cq;
 	attr.recv_cq = s->wake_cq.cq;
-	s->wake_qp = ibv_create_qp(s->id->pd, &attr);
+	s->wake_qp = ibv_create_qp(s->pd, &attr);
 	return s->wake_qp;
 }
 

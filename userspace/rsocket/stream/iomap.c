@@ -74,7 +74,7 @@ int rcl_stream_map(struct rcl_stream *s, void *buf, size_t len, int prot, off_t 
 	map = calloc(1, sizeof(*map));
 	if (!map)
 		return -ENOMEM;
-	map->mr = ibv_reg_mr(s->id->pd, buf, len,
+	map->mr = ibv_reg_mr(s->pd, buf, len,
 			     IBV_ACCESS_LOCAL_WRITE | (remote ? IBV_ACCESS_REMOTE_WRITE : 0));
 	if (!map->mr) {
 		free(map);

@@ -175,6 +175,7 @@ struct rcl_rx {
  * @route: value of RDMA_ROUTE, or NULL
  * @route_len: its length
  * @dst: address that rconnect() was called with
+ * @pd: protection domain of its queue pair and memory regions
  * @comp: completion channel of both queues
  * @recv_cq: completion queue of receives
  * @send_cq: completion queue of sends; it is armed only while a thread waits for room
@@ -223,6 +224,7 @@ struct rcl_stream {
 	void *route;
 	size_t route_len;
 	struct sockaddr_storage dst;
+	struct ibv_pd *pd;
 	struct ibv_comp_channel *comp;
 	struct rcl_cq recv_cq;
 	struct rcl_cq send_cq;

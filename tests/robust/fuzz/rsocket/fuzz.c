@@ -24,6 +24,7 @@
 #include "fake/fake_kernel.h"
 #include "fake/fake_post.h"
 #include "fake/fake_verbs.h"
+#include "rsocket/stream/kept.h"
 #include "world.h"
 
 /* First bytes of inputs of datagrams, and of files; smaller ones are of streams. */
@@ -187,6 +188,7 @@ static void close_both(void)
 static void end_input(void)
 {
 	service_end();
+	rcl_kept_end(RCL_FOREVER);
 	rcl_devices_reset();
 	if (fake_verbs.objects || fake_verbs.open_contexts || fake_open_queues())
 		not_true("no object is left");

@@ -18,6 +18,7 @@
 #include "event/event.h"
 #include "fake/fake_kernel.h"
 #include "fake/fake_verbs.h"
+#include "rsocket/stream/kept.h"
 
 static inline int set_up(void **state)
 {
@@ -33,6 +34,7 @@ static inline int tear_down(void **state)
 	int left;
 
 	(void)state;
+	rcl_kept_end(RCL_FOREVER);
 	rcl_devices_reset();
 	left = fake_verbs.objects + fake_verbs.open_contexts + fake_open_queues();
 	if (left)
