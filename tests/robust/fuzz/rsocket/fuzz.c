@@ -5,7 +5,7 @@
  * must find nothing, the numbers of a stream must agree with each other, the fabric must have no
  * complaint, and no object may be left.
  *
- * The first byte selects a kind of input: streams, datagrams or files.
+ * The first byte selects a kind of input: streams, streams of two honest ends, datagrams or files.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -27,11 +27,11 @@
 #include "rsocket/stream/kept.h"
 #include "world.h"
 
-/* First bytes of inputs of datagrams, and of files; smaller ones are of streams. */
+/* First bytes of inputs of honest ends, of datagrams, and of files; smaller ones are of streams. */
+#define TWO_ENDS 96
 #define DATAGRAMS 160
 #define FILES 240
 
-#define STEPS 64
 #define PORT 7471
 
 struct world world;
@@ -197,14 +197,18 @@ static void end_input(void)
 		not_true("the fabric has no complaint");
 }
 
-static void stream_input(void)
+static void stream_input(bool honest)
 {
 	int i;
 
-	peer_begin();
+	if (!honest)
+		peer_begin();
 	connect_both();
-	for (i = 0; i < STEPS && input.left; i++)
-		step();
+	if (honest)
+		two_ends_input();
+	else
+		for (i = 0; i < STEPS && input.left; i++)
+			step();
 	close_both();
 }
 
@@ -224,7 +228,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	begin_input(kind & 1 && kind < DATAGRAMS);
 	if (kind < DATAGRAMS)
-		stream_input();
+		stream_input(kind >= TWO_ENDS);
 	else
 		datagram_input(kind & 1);
 	end_input();

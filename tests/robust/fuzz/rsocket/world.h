@@ -16,6 +16,9 @@
 /** ENDS - the ends of a connection: that of the client, and that of the server */
 #define ENDS 2
 
+/** STEPS - how many operations of an input are executed */
+#define STEPS 64
+
 /**
  * struct world - the state of an input
  * @listener: descriptor of the listener; -1: closed
@@ -38,6 +41,9 @@ void not_true(const char *what);
 
 /** config_input - the input is a configuration file, of rsockets or of librspreload */
 void config_input(void);
+
+/** two_ends_input - calls of both programs of a connection, whose ends are honest */
+void two_ends_input(void);
 
 /** datagram_input - the input is about datagram sockets, of IPv4 or IPv6 */
 void datagram_input(bool ipv6);
