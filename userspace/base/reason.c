@@ -113,8 +113,8 @@ const char *rcl_event_text(const struct rdma_cm_event *event)
 static const struct {
 	enum rdma_cm_event_type event;
 	int status;
-	const char *advice;
-} advices[] = {
+	const char *text;
+} what_to_do[] = {
 	{ RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT,
 	  "the peer's address has no neighbour entry: does the host answer ping (ip neigh)?" },
 	{ RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH,
@@ -152,10 +152,10 @@ const char *rcl_event_advice(const struct rdma_cm_event *event)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(advices); i++)
-		if (event->event == advices[i].event &&
-		    (!advices[i].status || event->status == advices[i].status))
-			return advices[i].advice;
+	for (i = 0; i < ARRAY_SIZE(what_to_do); i++)
+		if (event->event == what_to_do[i].event &&
+		    (!what_to_do[i].status || event->status == what_to_do[i].status))
+			return what_to_do[i].text;
 	return NULL;
 }
 

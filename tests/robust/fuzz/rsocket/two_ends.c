@@ -131,7 +131,8 @@ static void write_mapped(unsigned int end)
 		return;
 	memset(to->map, 0, sizeof(to->map));
 	take(end, 0, 0);
-	if (riowrite(world.fd[end], mark, sizeof(mark), to->offset + 8, MSG_DONTWAIT) != sizeof(mark))
+	if (riowrite(world.fd[end], mark, sizeof(mark), to->offset + 8, MSG_DONTWAIT) !=
+	    sizeof(mark))
 		return;
 	service_run(false);
 	if (memcmp(to->map + 8, mark, sizeof(mark)) || to->map[7] || to->map[16])

@@ -70,7 +70,8 @@ static const struct {
 	int value;
 } sizes[] = {
 	{ SOL_SOCKET, SO_RCVBUF, 8192 }, { SOL_SOCKET, SO_SNDBUF, 8192 },
-	{ SOL_RDMA, RDMA_SQSIZE, 64 }, { SOL_RDMA, RDMA_RQSIZE, 64 }, { SOL_RDMA, RDMA_IOMAPSIZE, 4 },
+	{ SOL_RDMA, RDMA_SQSIZE, 64 }, { SOL_RDMA, RDMA_RQSIZE, 64 },
+	{ SOL_RDMA, RDMA_IOMAPSIZE, 4 },
 };
 static unsigned int which;
 
