@@ -64,6 +64,12 @@ class CoverageTest(unittest.TestCase):
         new, gone = coverage.check(self.files, known("a.c | first | if (a) | never | it is 0\n"))
         self.assertEqual(([gap.line for gap in new], gone), ([7, 9], []))
 
+    def test_branches_alone_need_not_be_listed(self) -> None:
+        files = measured([line(3, 5, 0, 5), line(5, 5)])
+        self.assertEqual([gap.line for gap in files[0].gaps], [3])
+        self.assertEqual(coverage.check(files, []), ([], []))
+        self.assertEqual([gap.line for gap in coverage.check(self.files, [])[0]], [3, 7, 9])
+
     def test_gap_that_is_none_any_more(self) -> None:
         text = "a.c | * | * | never | all\na.c | first | return 0; | {} | why\n"
         self.assertEqual([row.text for row in coverage.check(self.files,
