@@ -622,8 +622,24 @@ void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 /*
  * Ends of connections without a message from the peer: expired timers, and the loss of the session.
  *
+ * A trunk may have any number of connections, of all users. A loop over them calls back one owner
+ * at a time, or visits BATCH connections, without letting others take the lock.
+ *
  * Locking: rca_trunk.lock, which is not held while an owner is called back.
  */
+
+/* Connections that a loop visits before it lets others take the lock, and run. */
+#define BATCH	256
+
+/* Count a connection that a loop has visited. May release and retake the lock of the trunk. */
+static void visited(struct rca_trunk *trunk, unsigned int *count)
+{
+	if (++*count % BATCH)
+		return;
+	spin_unlock(&trunk->lock);
+	cond_resched();
+	spin_lock(&trunk->lock);
+}
 
 /* Fill in the event that reports an expired timer, and set the next state. */
 static void set_timeout(struct rca_trunk_conn *conn, struct rca_tp_event *event)
@@ -675,6 +691,7 @@ static void tell(struct rca_trunk_conn *conn, const struct rca_tp_event *event)
 
 	spin_unlock(&trunk->lock);
 	call_back(conn, event);
+	cond_resched();
 	spin_lock(&trunk->lock);
 	rca_conn_callback_done(conn);
 }
@@ -721,10 +738,11 @@ void rca_conn_timer_work(struct work_struct *work)
 	rca_trunk_put(trunk);	/* got in rca_conn_wake_at() */
 }
 
-/* Drop the unsent records of all connections. */
+/* Drop the unsent records of all connections: without a session no other one is added. */
 static void drop_waiting(struct rca_trunk *trunk)
 {
 	struct rca_trunk_conn *conn;
+	unsigned int count = 0;
 
 	lockdep_assert_held(&trunk->lock);
 	while (!list_empty(&trunk->waiting)) {
@@ -732,6 +750,7 @@ static void drop_waiting(struct rca_trunk *trunk)
 		list_del_init(&conn->waiting);
 		rca_conn_withdraw(conn);
 		rca_conn_put_locked(conn);	/* got in rca_conn_send() */
+		visited(trunk, &count);
 	}
 }
 
@@ -763,6 +782,7 @@ void rca_conn_not_linked(struct rca_trunk *trunk)
 {
 	struct rca_trunk_conn *conn;
 	unsigned long number = 0;
+	unsigned int count = 0;
 	LIST_HEAD(kept);
 
 	spin_lock(&trunk->lock);
@@ -773,6 +793,7 @@ void rca_conn_not_linked(struct rca_trunk *trunk)
 			lose(conn);
 		else
 			list_move_tail(&conn->waiting, &kept);
+		visited(trunk, &count);
 	}
 	list_splice(&kept, &trunk->waiting);
 	while ((trunk->tries >= MOST_TRIES || rca_trunk_is_barred(trunk)) &&
@@ -780,6 +801,7 @@ void rca_conn_not_linked(struct rca_trunk *trunk)
 		number++;
 		if (conn->state == RCA_CONN_REQ_SENT)
 			lose(conn);
+		visited(trunk, &count);
 	}
 	spin_unlock(&trunk->lock);
 }
@@ -794,6 +816,7 @@ RCA_VISIBLE_IF_KUNIT void rca_conn_lost(struct rca_trunk *trunk)
 {
 	struct rca_trunk_conn *conn;
 	unsigned long number = 0;
+	unsigned int count = 0;
 
 	spin_lock(&trunk->lock);
 	drop_waiting(trunk);
@@ -805,12 +828,10 @@ RCA_VISIBLE_IF_KUNIT void rca_conn_lost(struct rca_trunk *trunk)
 			lose(conn);
 		else if (conn->state == RCA_CONN_NEW)
 			WRITE_ONCE(conn->session, 0);
+		visited(trunk, &count);
 	}
 	spin_unlock(&trunk->lock);
 }
-
-/* Connections between which a loop lets others run. */
-#define BATCH	256
 
 /* What a connection says first over another link, which its peer may or may not have heard. */
 static u16 last_word(const struct rca_trunk_conn *conn)
@@ -849,11 +870,7 @@ void rca_conn_say_again(struct rca_trunk *trunk)
 			conn->ref++;	/* put in rca_link_fill() */
 			list_add_tail(&conn->waiting, &trunk->waiting);
 		}
-		if (++count % BATCH)
-			continue;
-		spin_unlock(&trunk->lock);
-		cond_resched();
-		spin_lock(&trunk->lock);
+		visited(trunk, &count);
 	}
 	spin_unlock(&trunk->lock);
 }

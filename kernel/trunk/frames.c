@@ -30,8 +30,6 @@
 #include "lib/trace.h"
 #include "transport/transport.h"
 
-DEFINE_PER_CPU(unsigned int, rca_trunk_pushes);
-
 static struct ib_device *ibdev_of(const struct rca_trunk_link *link)
 {
 	return link->trunk->dev->ibdev;
@@ -83,6 +81,9 @@ static int post_send(struct rca_trunk_link *link, struct rca_link_buf *buf, u16 
 	return ib_post_send(link->qp, &wr, NULL);
 }
 
+/* A frame may have so many records of one connection: an RTU, and a DREQ or DREP. */
+#define OF_ONE	2
+
 /* Send the open frame, which may have no records, with rca_credits_may_send(). */
 static int send_frame(struct rca_trunk_link *link)
 {
@@ -95,7 +96,7 @@ static int send_frame(struct rca_trunk_link *link)
 
 	if (link->filled) {
 		link->used_at = jiffies;
-		WRITE_ONCE(link->shared, link->filled > 1);
+		WRITE_ONCE(link->shared, link->filled > OF_ONE);
 	}
 	buf->says = link->says;
 	link->says = false;
@@ -296,13 +297,13 @@ static void push(struct rca_trunk *trunk)
 	struct rca_trunk_link *link = trunk->link;
 
 	lockdep_assert_held(&trunk->lock);
-	this_cpu_inc(rca_trunk_pushes);
 	if (trunk->handling)
 		return;
 	if (!link || !link->ready || link->closed) {
 		rca_open_again(trunk);
 		return;
 	}
+	WRITE_ONCE(link->pushes, link->pushes + 1);
 	if (link->under_way && !link->shared)
 		rca_link_reap_sends(link);
 	if (!link->under_way && !link->shared)

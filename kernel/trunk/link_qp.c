@@ -7,10 +7,11 @@
  */
 #include "trunk/trunk.h"
 
+#include <linux/delay.h>
 #include <linux/gfp.h>
 #include <linux/jiffies.h>
-#include <linux/percpu.h>
 #include <linux/sched.h>
+#include <linux/sched/stat.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_cache.h>
 
@@ -92,27 +93,33 @@ static bool poll(struct rca_trunk_link *link)
 		left -= count;
 		if (left <= 0)
 			return true;
+		cond_resched();
 	} while (count > 0);
 	return rca_link_notify(link->receive_cq);
 }
 
+/* How long, and how often in a row, the work of a link sleeps for other tasks. */
+#define MOMENT_US	400
+#define MOST_MOMENTS	5
+
 /*
  * While many connections are made, runnable tasks have more to send, but the work that is woken
- * precedes them: without this, their records leave in four times as many frames. There is no event
- * to wait for, and a timer would delay the records of an idle processor. Tasks that run for a whole
- * tick without sending do not use trunks: the link waits for them about a ninth of the time.
+ * precedes them: without this, their records leave in four times as many frames. So the work sleeps
+ * for a moment if other tasks are runnable on its processor, and goes on sleeping while they send.
+ * On an idle processor, and while frames have the records of one connection, it does not.
  */
 static void let_others_run(struct rca_trunk_link *link)
 {
-	unsigned int pushes = this_cpu_read(rca_trunk_pushes);
-	unsigned long begin = jiffies, took;
+	unsigned int moments, pushes;
 
-	if (!READ_ONCE(link->shared) || time_before(begin, link->yield_at))
-		return;
-	yield();
-	took = jiffies - begin;
-	if (took > 1 && this_cpu_read(rca_trunk_pushes) == pushes)
-		link->yield_at = jiffies + 8 * took;
+	for (moments = 0; moments < MOST_MOMENTS; moments++) {
+		if (!READ_ONCE(link->shared) || single_task_running())
+			return;
+		pushes = READ_ONCE(link->pushes);
+		usleep_range(MOMENT_US, MOMENT_US + MOMENT_US / 4);
+		if (READ_ONCE(link->pushes) == pushes)
+			return;
+	}
 }
 
 /* The work of a link. It holds no reference: rca_link_stop_cqs() waits for it. */

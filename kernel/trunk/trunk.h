@@ -7,7 +7,6 @@
 #include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/mm.h>
-#include <linux/percpu.h>
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
 #include <linux/rhashtable.h>
@@ -442,8 +441,8 @@ enum {
  * @filled: number of these records (lock: rca_trunk.lock)
  * @says: one of them is of a connection (lock: rca_trunk.lock)
  * @under_way: SENDs whose completion was not handled yet (lock: rca_trunk.lock)
- * @yield_at: time of the next possible yield to other tasks, in jiffies; only @poll uses it
- * @shared: the last frame had several records (lock: rca_trunk.lock)
+ * @pushes: number of times that records were added (lock: rca_trunk.lock; also read without)
+ * @shared: the last frame had records of several connections (likewise)
  * @posted: number of SENDs so far (lock: rca_trunk.lock)
  * @due: how many of them have to be complete when @overdue runs (lock: rca_trunk.lock)
  * @used_at: time of the last frame, in jiffies (lock: rca_trunk.lock; also read without)
@@ -486,7 +485,7 @@ struct rca_trunk_link {
 	u8 filled;
 	bool says;
 	unsigned int under_way;
-	unsigned long yield_at;
+	unsigned int pushes;
 	bool shared;
 	u32 posted;
 	u32 due;
@@ -501,9 +500,6 @@ static inline bool rca_link_notify(struct ib_cq *cq)
 {
 	return ib_req_notify_cq(cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) > 0;
 }
-
-/* Number of calls to rca_trunk_push() on each processor. */
-DECLARE_PER_CPU(unsigned int, rca_trunk_pushes);
 
 /* link.c */
 int rca_links_init(void);

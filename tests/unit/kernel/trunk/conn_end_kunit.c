@@ -282,6 +282,48 @@ static void no_link_for_many(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_bench->record.conn, last);
 }
 
+/* More connections than are visited without letting others take the lock. */
+#define MANY	600
+
+/* A connection whose disconnect request waits, as all that are made before. */
+static struct rca_trunk_conn *conn_in_queue(struct kunit *test)
+{
+	struct rca_trunk_record req = conn_bench_record(RCA_RECORD_REQ, conn_bench->next_number);
+	struct rca_tp_conn reply = conn_bench_reply();
+
+	conn_bench->next_number += 2;
+	KUNIT_ASSERT_EQ(test, conn_bench_receive(&req), 0);
+	KUNIT_ASSERT_EQ(test, rca_tp_trunk.reply(conn_bench->lower, &reply), 0);
+	rca_tp_trunk.received(conn_bench->lower);
+	KUNIT_ASSERT_EQ(test, rca_tp_trunk.disconnect(conn_bench->lower), 0);
+	return conn_bench->lower;
+}
+
+/* A request at both ends of a long list is found, and what stays keeps its order. */
+static void no_link_for_a_long_list(struct kunit *test)
+{
+	struct rca_tp_req req = conn_bench_request();
+	struct rca_trunk_conn *requests[2];
+	struct rca_trunk_conn *conn;
+	u32 last = 0;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(requests); i++)
+		requests[i] = conn_in(test, RCA_CONN_NEW);
+	KUNIT_ASSERT_EQ(test, rca_tp_trunk.connect(requests[0], &req), 0);
+	for (i = 0; i < MANY; i++) {
+		conn = conn_in_queue(test);
+		last = conn->number;
+	}
+	KUNIT_ASSERT_EQ(test, rca_tp_trunk.connect(requests[1], &req), 0);
+	rca_conn_not_linked(conn_bench->trunk);
+	KUNIT_EXPECT_EQ(test, conn_bench->events, 2u);
+	for (i = 0; i < ARRAY_SIZE(requests); i++)
+		KUNIT_EXPECT_EQ(test, (int)requests[i]->state, (int)RCA_CONN_CLOSED);
+	KUNIT_EXPECT_EQ(test, conn_bench_take(), (unsigned int)MANY);
+	KUNIT_EXPECT_EQ(test, conn_bench->record.conn, last);
+}
+
 /* A callback and a destroy at the same time. */
 static struct {
 	struct work_struct receive, destroy;
@@ -366,6 +408,7 @@ static struct kunit_case conn_end_cases[] = {
 	KUNIT_CASE(no_link_for_what_waits),
 	KUNIT_CASE(no_link_for_sent_requests),
 	KUNIT_CASE(no_link_for_many),
+	KUNIT_CASE(no_link_for_a_long_list),
 	KUNIT_CASE(destroy_waits_for_a_callback),
 	{}
 };
