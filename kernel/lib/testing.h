@@ -13,6 +13,8 @@
 #include <linux/types.h>
 #include <rdma/ib_sa.h>
 
+#include "lib/compat.h"
+
 struct neighbour;
 struct net;
 struct rca_bind;
@@ -46,6 +48,8 @@ extern unsigned int rca_peers_max;
 extern unsigned int rca_peers_bar_ms;
 extern unsigned int rca_place_hold_ms;
 extern unsigned int rca_trunk_max;
+extern unsigned int rca_trunk_sl;
+extern unsigned int rca_trunk_traffic_class;
 extern unsigned int rca_user_limits[];
 extern unsigned int rca_window_timeout_ms;
 void rca_set_context_limits(void);
@@ -82,6 +86,8 @@ struct rca_bucket *rca_bind_bucket(const struct rca_bind *bind);
 
 /* Trunks */
 bool rca_link_fill(struct rca_trunk_link *link);
+void rca_link_path_found(int status, struct sa_path_rec *recs, rca_num_paths_t count,
+			 void *context);
 int rca_conn_record(struct rca_trunk *trunk, const struct rca_trunk_record *record);
 void rca_conn_lost(struct rca_trunk *trunk);
 int rca_link_create_cqs(struct rca_trunk_link *link, unsigned int sends, unsigned int receives);

@@ -6,9 +6,11 @@
  * wait. Only the work creates and destroys, one step at a time:
  *
  *   active side                          passive side
- *   START: QP, REQ
+ *   START: path
+ *   PATH: QP, REQ
  *                                        (callback) REQ: open.c
- *                                        START: QP connected, REP
+ *                                        START: path
+ *                                        PATH: QP connected, REP
  *   (callback) REP: checked
  *   REP: QP connected, RTU, a frame
  *                                        RTU: a frame
@@ -181,6 +183,30 @@ out_put:
 	return 0;
 }
 
+static int find_path(struct rca_trunk_link *link)
+{
+	if (link->active && !rca_watch_port_is_up(link->trunk))
+		return -ENETDOWN;
+	return rca_link_find_path(link);
+}
+
+/*
+ * Connections over InfiniBand take their paths from that of the link, with the hop limit that ib_cm
+ * reports.
+ */
+static void keep_path(struct rca_trunk_link *link)
+{
+	struct rca_trunk *trunk = link->trunk;
+	u8 hop_limit = trunk->path.hop_limit;
+
+	spin_lock(&trunk->lock);
+	if (!sa_path_is_roce(&link->path)) {
+		trunk->path = link->path;
+		trunk->path.hop_limit = hop_limit;
+	}
+	spin_unlock(&trunk->lock);
+}
+
 static int start_active(struct rca_trunk_link *link)
 {
 	if (!rca_watch_port_is_up(link->trunk))
@@ -247,7 +273,11 @@ int rca_link_step(struct rca_trunk_link *link)
 	int ret = rca_link_is_ending(link) ? -ECONNRESET : 0;
 
 	if (!ret && test_and_clear_bit(RCA_LINK_START, &link->news))
+		ret = find_path(link);
+	if (!ret && test_and_clear_bit(RCA_LINK_PATH, &link->news)) {
+		keep_path(link);
 		ret = link->active ? start_active(link) : start_passive(link);
+	}
 	if (!ret && test_and_clear_bit(RCA_LINK_REP, &link->news)) {
 		ret = finish_active(link);
 		if (!ret)

@@ -335,13 +335,18 @@ int rca_link_create_qp(struct rca_trunk_link *link)
 static int modify_qp(struct rca_trunk_link *link, enum ib_qp_state state)
 {
 	struct ib_qp_attr attr = { .qp_state = state };
+	struct rdma_ah_attr ah = {};
 	int mask = 0;
 	int ret;
 
 	ret = ib_cm_init_qp_attr(link->cm_id, &attr, &mask);
+	if (!ret && state == IB_QPS_RTR)
+		ret = rca_link_address(link, &ah);
 	if (ret)
 		return ret;
 	if (state == IB_QPS_RTR) {
+		/* Not the path that the peer has chosen for its own packets. */
+		attr.ah_attr = ah;
 		attr.min_rnr_timer = RCA_LINK_RNR_TIMER;
 		/* On the passive side ib_cm knows the PSN only after the REP. */
 		attr.rq_psn = link->psn;
@@ -349,7 +354,9 @@ static int modify_qp(struct rca_trunk_link *link, enum ib_qp_state state)
 	/* Not the timeout of the path of a connection, which a user may have chosen. */
 	if (state == IB_QPS_RTS)
 		attr.timeout = RCA_LINK_TIMEOUT;
-	return ib_modify_qp(link->qp, &attr, mask);
+	ret = ib_modify_qp(link->qp, &attr, mask);
+	rdma_destroy_ah_attr(&ah);
+	return ret;
 }
 
 /* The cm_id of the link has to know the QP of the peer. */

@@ -74,6 +74,7 @@ static int __init trunk_init(void)
 	ret = rca_trunk_table_init(rca_open_work, rca_conn_timer_work);
 	if (ret)
 		goto err_links;
+	rca_link_paths_init();
 	WRITE_ONCE(rca_trunks, true);
 	rca_trunks_register(&ops);
 	return 0;
@@ -96,6 +97,7 @@ static void __exit trunk_exit(void)
 	rca_service_exit();		/* no new trunks from here on */
 	rca_open_end_all();
 	rca_trunk_table_wait();
+	rca_link_paths_exit();
 	rca_trunk_table_exit();
 	rca_links_exit();
 	rca_peers_exit();

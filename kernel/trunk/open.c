@@ -96,12 +96,6 @@ static bool may_accept(const struct rca_trunk *trunk, const struct rca_trunk_ope
 	return !link->active || yields;
 }
 
-static void set_path(struct sa_path_rec *to, const struct sa_path_rec *path)
-{
-	*to = *path;
-	to->packet_life_time = RCA_LINK_TIMEOUT - 1;
-}
-
 /*
  * Handle a request of a peer for a link. Returns 0: @cm_id belongs to the trunk; a negative errno:
  * the request has to be rejected.
@@ -124,7 +118,7 @@ static int accept(struct rca_device *dev, const struct rca_trunk_key *key,
 		link->cm_id = cm_id;
 		cm_id->context = link;
 		cm_id->cm_handler = rca_link_handler;
-		set_path(&link->path, req->path);
+		link->path = *req->path;
 		trunk->hello = req->open->hello;
 		if (trunk->link) {
 			rca_trunk_because(trunk, "the peer asks for another link");
@@ -232,7 +226,7 @@ void rca_open_requested(struct rca_device *dev, const struct rca_tp_request *req
 	spin_lock(&trunk->lock);
 	note_hello(trunk, &hello);
 	if (!trunk->link) {
-		set_path(&trunk->path, req->path);
+		trunk->path = *req->path;
 		trunk->wanted = true;
 	}
 	spin_unlock(&trunk->lock);

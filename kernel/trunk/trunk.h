@@ -131,7 +131,8 @@ enum rca_place {
  * @hello: hello of the peer, with which the trunk was opened
  * @heard: a later one of another load of its module, or of another host
  * @has_heard: there is one
- * @path: path to the peer, as the receiver of a request sees it; changes only without a link
+ * @path: path to the peer of which those of connections are made, as the receiver of a request
+ *        sees it; changes only while a link begins
  * @sent: number of frames with records that were sent
  * @received: number of frames with records that were received
  * @work: opens and ends links, and ends the session; no other code does
@@ -399,6 +400,7 @@ struct rca_link_buf {
 /* Events of a link for the work of its trunk: bits of &rca_trunk_link.news. */
 enum {
 	RCA_LINK_START,	/* the link was made */
+	RCA_LINK_PATH,	/* its path is known */
 	RCA_LINK_REP,	/* active side: the peer has replied */
 	RCA_LINK_RTU,	/* passive side: the peer is ready */
 	RCA_LINK_UP,	/* the peer has sent a frame */
@@ -415,7 +417,8 @@ enum {
  * @peer_qpn: number of the peer's QP; 0 until known (set as @peer)
  * @cookie: cookie of this host (immutable)
  * @psn: starting packet sequence number of the receive queue (immutable)
- * @path: path to the peer, as the receiver of a request sees it (immutable)
+ * @path: path to the peer: first that of the request that led to the link, see link_path.c
+ *        (lock: rca_trunk.lock; immutable after RCA_LINK_PATH)
  * @cm_id: its cm_id; passive side: since the REQ (immutable once set, until it is destroyed; owned)
  * @lost: the session that has ended with the link; 0: none
  * @idle: one of the ends has ended it because it was idle
@@ -527,6 +530,12 @@ int rca_link_add(struct rca_trunk_link *link, const struct rca_trunk_record *rec
 void rca_trunk_probe(struct rca_trunk *trunk);
 int rca_link_post_receive(struct rca_trunk_link *link, struct rca_link_buf *buf);
 void rca_link_send_done(struct ib_cq *cq, struct ib_wc *wc);
+
+/* link_path.c */
+void rca_link_paths_init(void);
+void rca_link_paths_exit(void);
+int rca_link_find_path(struct rca_trunk_link *link);
+int rca_link_address(struct rca_trunk_link *link, struct rdma_ah_attr *ah);
 
 /* link_qp.c */
 int rca_link_create_qp(struct rca_trunk_link *link);

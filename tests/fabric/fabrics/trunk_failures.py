@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import roce
 import trunks
 from adapters import KNOBS
 from agent import Agent, connected, disconnected
@@ -339,6 +340,58 @@ def restart_unseen(stacks: dict[str, Stack]) -> None:
             rules()
 
 
+def administrator(stacks: dict[str, Stack]) -> None:
+    """
+    A trunk takes no path of a request: without the answer of the subnet administrator to the host that opens it, there is none.
+    Connections, whose path that host does not ask for, are made over ib_cm.
+    """
+    lid = int(Path("/sys/class/infiniband/hca1/ports/1/lid").read_text(), 0)
+    # IPoIB knows both ends afterwards, for which it asks, too.
+    with Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *trunks.ib.elsewhere([])) as other:
+        trunks.connect(agent, other, OWN, PEER)
+    with trunks.trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *trunks.ib.elsewhere([])) as other:
+        before = trunks.counters(1)
+        rules(f"drop SA from={lid}")
+        try:
+            with trunks.traced() as told:
+                for _ in range(2):
+                    trunks.connect(agent, other, OWN, PEER)
+                wait_for("the end of the attempt", lambda: trunks.peer(1, 0)["failures"] == 1)
+            same("what failed", trunks.grown(1, before), {"hello-received": 2, "trunk-failed": 1})
+            if trunks.TRACING and "closed: the subnet administrator tells no path" not in told:
+                raise Unexpected("the reason was not told", *told)
+        finally:
+            rules()
+        time.sleep(1.5)
+        trunks.open_trunk(agent, other)
+
+
+def class_of_one(stacks: dict[str, Stack]) -> None:
+    """The type of service of the program whose connection opens a trunk is not that of the trunk; a parameter is."""
+    down()
+    roce.up()
+    try:
+        for traffic_class, level in ((0, 0), (0x48, 2)):
+            with trunks.trunks(), Agent(stacks[OURS]) as agent, roce.Capture("w0") as capture:
+                if traffic_class:
+                    (PARAMETERS / "trunk_traffic_class").write_text(str(traffic_class))
+                    (PARAMETERS / "trunk_sl").write_text(str(level))
+                for _ in range(2):
+                    trunks.port += 1
+                    listener = agent.listening(roce.THERE, trunks.port)
+                    number = agent.id()
+                    agent.must("option", number, *roce.TOS, 32)
+                    agent.routed(roce.HERE, roce.THERE, trunks.port, number)
+                    connected(agent, number, agent, listener)
+                # Of the requests, only that for the trunk comes from there.
+                found = capture.request()
+                same("the request for the trunk", {name: found[name] for name in ("class", "tos", "sl", "mtu", "hop", "ttl")},
+                     {"class": traffic_class, "tos": traffic_class, "sl": level, "mtu": 3, "hop": 64, "ttl": 64})
+    finally:
+        roce.down()
+        up()
+
+
 # A name, the test, and whether the debug guest runs it, too.
 TESTS = (
     ("a port is down for a moment", short, False),
@@ -351,4 +404,6 @@ TESTS = (
     ("a peer does not answer", silent, True),
     ("a peer is watched later", watched_later, False),
     ("a trunk to a dead peer", restart_unseen, False),
+    ("the path of a trunk is that of the administrator", administrator, False),
+    ("the type of service of one program", class_of_one, False),
 )

@@ -86,6 +86,8 @@ def none_ends(stacks: dict[str, Stack]) -> None:
     """No trunk was idle, so no other one is opened: connections are made, and it is tried again later."""
     with trunks.trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other:
         refused("trunk_max", "0", "4097", "-1", "many")
+        refused("trunk_traffic_class", "256", "-1", "low")
+        refused("trunk_sl", "16", "-1")
         MOST.write_text("1")
         before = counters(1)
         connect(agent, other, OWN, PEER)
