@@ -7,7 +7,6 @@
 #include "cm/internal.h"
 
 #include <linux/err.h>
-#include <linux/string.h>
 #include <rdma/rdma_cm_alt.h>
 
 #include "transport/transport.h"
@@ -137,10 +136,10 @@ u8 rca_hello_fill(struct rca_id *id, u8 *data)
 	if (!id->sgid_attr || !rca_trunks_used() || id->tp->reliable)
 		return 0;
 	/*
-	 * The peer keeps a hello under the source GID of the path. A program may have set a path
-	 * whose source is another host.
+	 * A hello speaks for the GID of the port to the host that has the GID of the peer. The path
+	 * that a program has set may lead elsewhere, or have the GID of another host as source.
 	 */
-	if (memcmp(&id->setup->path.sgid, &id->sgid_attr->gid, sizeof(union ib_gid)))
+	if (id->setup->path_given)
 		return 0;
 	set_peer(id, &key);
 	len = rca_trunks_tell(id->dev, &key, data);

@@ -109,6 +109,7 @@ bool rca_id_dreq_is_due(struct rca_id *id);
 int rca_route_roce(struct rca_id *id);
 int rca_route_set(struct rca_id *id, const struct sa_path_rec *given);
 int rca_route_parse(struct sa_path_rec *path, const void *records, u32 len);
+int rca_route_check_source(struct rca_id *id, const struct sa_path_rec *path);
 u8 rca_route_sl(struct rca_id *id);
 
 /* The path of an id on InfiniBand, from the subnet administrator. */

@@ -113,7 +113,8 @@ static int set_path(struct rca_id *id, const void *val, u32 len)
 {
 	struct sa_path_rec path;
 
-	return rca_route_parse(&path, val, len) ?: rca_resolve_set_path_locked(id, &path);
+	return rca_route_parse(&path, val, len) ?: rca_route_check_source(id, &path) ?:
+	       rca_resolve_set_path_locked(id, &path);
 }
 
 static int set_trunk(struct rca_id *id, const void *val, u32 len)
@@ -184,7 +185,8 @@ static int set_locked(struct rca_id *id, u32 level, u32 name, const void *val, u
  *
  * Context: Process context. Sleeps. Takes and releases @id->op.
  * Return: 0; -ENOSYS: unknown level or option; -EINVAL: wrong length, value or state;
- * -ENODEV: the network device of a path does not exist any more; -ENOMEM; -ENXIO.
+ * -EPERM: a path has the source GID of another host; -ENODEV: the network device of a path does not
+ * exist any more; -ENOMEM; -ENXIO.
  */
 int rca_set_option(struct rca_id *id, u32 level, u32 name, const void *val, u32 len)
 {

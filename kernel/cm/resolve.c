@@ -370,6 +370,7 @@ static int step_route(struct rca_id *id, const struct sa_path_rec *given, u32 ti
 		return step.err;
 	if (inside)
 		ret = rca_id_reserve_event(id);
+	id->setup->path_given = given;
 	if (!ret && !id->link.ib)
 		ret = given ? rca_route_set(id, given) : rca_route_roce(id);
 	else if (!ret && given)

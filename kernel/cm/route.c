@@ -13,6 +13,7 @@
 #include <linux/netdevice.h>
 #include <linux/rhashtable.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <net/route.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
@@ -211,6 +212,22 @@ int rca_route_parse(struct sa_path_rec *path, const void *records, u32 len)
 	path->rec_type = SA_PATH_REC_TYPE_IB;
 	ib_sa_unpack_path((void *)rec->path_rec, path);
 	return path->packet_life_time > MAX_PACKET_LIFETIME ? -EINVAL : 0;
+}
+
+/*
+ * Check that the caller may use a path that it gives to an id. Peers keep what they learn from a
+ * connection under its source GID, so a foreign one needs CAP_NET_RAW. Returns 0 or -EPERM; an id
+ * without a GID is in the wrong state anyway, and TCP uses no path. With the credentials of the
+ * caller.
+ */
+int rca_route_check_source(struct rca_id *id, const struct sa_path_rec *path)
+{
+	lockdep_assert_held(&id->op);
+	if (!id->sgid_attr || id->dev->tp->over_tcp ||
+	    !memcmp(&path->sgid, &id->sgid_attr->gid, sizeof(path->sgid)) ||
+	    rdma_dev_has_raw_cap(id->dev->ibdev))
+		return 0;
+	return -EPERM;
 }
 
 /*

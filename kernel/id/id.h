@@ -182,6 +182,7 @@ struct rca_pending_connect {
  * @timer: queues the work of the id; holds a reference on the id while pending
  * @drep_deadline: end of the wait for the DREP, in jiffies (lock: rca_id.op)
  * @has_path: the id has a path (lock: rca_id.op)
+ * @path_given: the program has set it, see RDMA_OPTION_IB_PATH (lock: rca_id.op)
  * @unsent: the DREQ must wait for the RTU of the peer (set with rca_id.op held; cleared by the
  *          callback of a message under rca_id.lock)
  * @rcu: frees the struct after callbacks that run late
@@ -207,6 +208,7 @@ struct rca_setup {
 	unsigned long drep_deadline;
 	u32 path_version;
 	bool has_path;
+	bool path_given;
 	bool unsent;
 	struct rcu_head rcu;
 };

@@ -144,6 +144,19 @@ static const char *why_ended(enum ib_cm_event_type event)
 	}
 }
 
+/* The peer does not know the service ID or the token of the hello with which the link was asked. */
+static void forget_hello(struct rca_trunk_link *link)
+{
+	struct rca_trunk *trunk = link->trunk;
+
+	rca_peers_refused(&trunk->key.peer, &link->peer.hello);
+	spin_lock(&trunk->lock);
+	if (trunk->heard.token == link->peer.hello.token &&
+	    rca_hello_is_of(&trunk->heard, link->peer.hello.boot_id))
+		trunk->has_heard = false;
+	spin_unlock(&trunk->lock);
+}
+
 /* ib_cm callback of the cm_id of a link. */
 int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 {
@@ -156,6 +169,11 @@ int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 	case IB_CM_REP_RECEIVED:
 		if (take_rep(link, event->private_data, event->param.rep_rcvd.remote_qpn))
 			news = RCA_LINK_REP;
+		break;
+	case IB_CM_REJ_RECEIVED:
+		if (link->active &&
+		    event->param.rej_rcvd.reason == IB_CM_REJ_INVALID_SERVICE_ID)
+			forget_hello(link);
 		break;
 	case IB_CM_REP_ERROR:
 		/* Only the RTU was lost: a frame was received. */

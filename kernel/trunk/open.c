@@ -304,6 +304,8 @@ static int ib_trunk_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *ev
 		key.passive = rca_trunk_is_own(&key.peer, &open.hello);
 		ret = accept(dev, &key, sgid_attr, &asked, cm_id);
 	} else {
+		/* As if the service did not exist: the peer forgets the hello that names it. */
+		ib_send_cm_rej(cm_id, IB_CM_REJ_INVALID_SERVICE_ID, NULL, 0, NULL, 0);
 		rca_stats_trunk(dev, req->port, RCA_STAT_NO_TOKEN);
 	}
 	rdma_put_gid_attr(sgid_attr);	/* got in local_gid() */

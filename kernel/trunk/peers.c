@@ -338,6 +338,27 @@ void rca_peers_failed(const struct rca_peer_key *key)
 }
 
 /**
+ * rca_peers_refused() - the host with the GID of a peer does not know a hello
+ * @key: the peer
+ * @hello: the hello, which may be of another host or of an earlier load of the peer's module
+ *
+ * It is forgotten. The next hello opens a trunk again.
+ *
+ * Context: Process context, callback of ib_cm. Does not sleep.
+ */
+void rca_peers_refused(const struct rca_peer_key *key, const struct rca_hello *hello)
+{
+	struct peer *peer;
+
+	spin_lock(&peers.lock);
+	peer = rca_lru_find(&peers, key);
+	if (peer && peer->hello.token == hello->token &&
+	    rca_hello_is_of(&peer->hello, hello->boot_id))
+		WRITE_ONCE(peer->heard, false);	/* pairs with rca_peers_may_open() */
+	spin_unlock(&peers.lock);
+}
+
+/**
  * rca_peers_bad_frame() - a frame on a trunk to a peer was not the peer's, or was malformed
  * @key: the peer
  *

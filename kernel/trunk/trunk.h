@@ -46,6 +46,7 @@ bool rca_peers_accept(const struct rca_peer_key *key, const struct rca_trunk_ope
 bool rca_peers_may_open(const struct rca_peer_key *key, struct rca_hello *hello);
 void rca_peers_opened(const struct rca_peer_key *key);
 void rca_peers_failed(const struct rca_peer_key *key);
+void rca_peers_refused(const struct rca_peer_key *key, const struct rca_hello *hello);
 u64 rca_peers_bad_frame(const struct rca_peer_key *key);
 void rca_peers_forget_device(u32 device);
 void rca_peers_walk(struct rhashtable_iter *iter);

@@ -29,6 +29,8 @@
  *					"none" after that time
  *	place N				"ok DEVICE PORT SOURCE:PORT DESTINATION:PORT"
  *	path N				"ok KEY=VALUE ..." of the path record
+ *	given N M [GID]			N, whose address is resolved, gets the path of M, or with
+ *					another source
  *	attr N STATE			likewise of the attributes for a QP; STATE init, rtr, rts.
  *					Not those that differ from one connection to the next.
  *
@@ -311,6 +313,34 @@ static void do_path(struct rdma_cm_id *id)
 	       ntohs(path->pkey), path->packet_life_time);
 }
 
+/* A path record as on the wire (IBTA volume 1, 15.2.5.16); its selectors are "exactly". */
+static void do_given(struct rdma_cm_id *id, const struct rdma_cm_id *from, const char *source)
+{
+	const struct ibv_sa_path_rec *path = from->route.path_rec;
+	struct ibv_path_data data = {
+		.flags = IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL,
+		.path = {
+			.dgid = path->dgid,
+			.sgid = path->sgid,
+			.dlid = path->dlid,
+			.slid = path->slid,
+			.flowlabel_hoplimit = htonl(ntohl(path->flow_label) << 8 |
+						    path->hop_limit),
+			.tclass = path->traffic_class,
+			.reversible_numpath = 0x80 | 1,
+			.pkey = path->pkey,
+			.qosclass_sl = htons(path->sl),
+			.mtu = 0x80 | path->mtu,
+			.rate = 0x80 | path->rate,
+			.packetlifetime = 0x80 | path->packet_life_time,
+		},
+	};
+
+	if (source)
+		inet_pton(AF_INET6, source, data.path.sgid.raw);
+	say_result(rdma_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, &data, sizeof(data)));
+}
+
 static void say_ah(const struct ibv_ah_attr *ah)
 {
 	char dgid[64];
@@ -466,6 +496,8 @@ static void do_with_id(char **word)
 		do_place(id);
 	} else if (!strcmp(word[0], "path")) {
 		do_path(id);
+	} else if (!strcmp(word[0], "given")) {
+		do_given(id, id_of(word[2]), word[3]);
 	} else if (!strcmp(word[0], "attr")) {
 		do_attr(id, word[2]);
 	} else if (!strcmp(word[0], "destroy")) {

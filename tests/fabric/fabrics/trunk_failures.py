@@ -366,6 +366,42 @@ def administrator(stacks: dict[str, Stack]) -> None:
         trunks.open_trunk(agent, other)
 
 
+def brought(client: Agent, server: Agent, ends: tuple[str, str], sources: tuple[str | None, ...]) -> list[str]:
+    """What a program is told that sets the path of an id itself, with each of these source GIDs."""
+    said = []
+    for source in sources:
+        trunks.port += 1
+        listener = server.listening(ends[1], trunks.port)
+        model = client.routed(*ends, trunks.port)
+        one = client.resolved(*ends, trunks.port)
+        answer = client.ask("given", one, model, *filter(None, [source]))
+        said.append(answer.split()[0])
+        if said[-1] == "ok":
+            client.event("ROUTE_RESOLVED", one)
+            connected(client, one, server, listener)
+    return said
+
+
+def foreign_source(stacks: dict[str, Stack]) -> None:
+    """
+    A path with the source GID of another host or container needs CAP_NET_RAW. A connection over a path that a program has set
+    has no hello, which the peer would keep under the GID of that host.
+    """
+    nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    foreign = "fe80::77:78"
+    with trunks.trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *nobody) as user, \
+            Agent(stacks[OURS], *trunks.ib.elsewhere([])) as other:
+        before = trunks.counters(0)
+        same("a user over InfiniBand", brought(user, other, (OWN, PEER), (None, trunks.ib.gid(0), foreign)),
+             ["ok", "ok", "EPERM"])
+        same("hellos of paths that a program has set", trunks.grown(0, before), {})
+        same("root may", brought(agent, other, (OWN, PEER), (None,)), ["ok"])
+        # Two addresses of soft-RoCE, as of two containers.
+        same("a user over RoCE", brought(user, agent, (ROCE, "10.9.0.2"), (None, f"::ffff:{ROCE}", "::ffff:10.9.0.2")),
+             ["ok", "ok", "EPERM"])
+        trunks.open_trunk(agent, other)
+
+
 def class_of_one(stacks: dict[str, Stack]) -> None:
     """The type of service of the program whose connection opens a trunk is not that of the trunk; a parameter is."""
     down()
@@ -405,5 +441,6 @@ TESTS = (
     ("a peer is watched later", watched_later, False),
     ("a trunk to a dead peer", restart_unseen, False),
     ("the path of a trunk is that of the administrator", administrator, False),
+    ("a path with a foreign source", foreign_source, False),
     ("the type of service of one program", class_of_one, False),
 )

@@ -23,7 +23,7 @@ static const union ib_gid peer_gid = { .raw = { 0xfe, 0x80, [15] = 2 } };
 /* Ids of a fake device have no GID; the end of an id would put its reference. */
 static const struct ib_gid_attr local_gid = { .gid.raw = { 0xfe, 0x80, [15] = 1 } };
 
-static void connect_and_establish(struct kunit *test, const union ib_gid *source)
+static void connect_and_establish(struct kunit *test, bool path_given)
 {
 	struct rca_id *id = fake_active_id(test, test->priv, FAKE_COOKIE);
 	struct rca_tp_conn conn = { .qp_num = 42 };
@@ -32,7 +32,7 @@ static void connect_and_establish(struct kunit *test, const union ib_gid *source
 	fake_message(id, RCA_IN_REP, 0);
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_CONNECT_RESPONSE, 0);
 	id->sgid_attr = &local_gid;
-	id->setup->path.sgid = *source;
+	id->setup->path_given = path_given;
 	KUNIT_EXPECT_EQ(test, rca_establish(id), 0);
 	id->sgid_attr = NULL;
 }
@@ -44,24 +44,24 @@ static void first_rtus_have_a_hello(struct kunit *test)
 	int i;
 
 	for (i = 0; i < 3; i++) {
-		connect_and_establish(test, &local_gid.gid);
+		connect_and_establish(test, false);
 		KUNIT_EXPECT_EQ(test, (int)fake->last_rtu_len, RCA_HELLO_LEN);
 		KUNIT_ASSERT_EQ(test, rca_hello_unpack(fake->last_rtu, fake->last_rtu_len, &hello),
 				0);
 		KUNIT_EXPECT_EQ(test, hello.ca_guid, fake->ibdev->node_guid);
 	}
-	connect_and_establish(test, &local_gid.gid);
+	connect_and_establish(test, false);
 	KUNIT_EXPECT_EQ(test, (int)fake->last_rtu_len, 0);
 }
 
-/* The program has named another host as the source of its path: the peer stores this source. */
-static void path_of_another_host_has_no_hello(struct kunit *test)
+/* The program has set the path, which may lead to another host, or name one as its source. */
+static void path_of_a_program_has_no_hello(struct kunit *test)
 {
 	struct fake *fake = test->priv;
 
-	connect_and_establish(test, &peer_gid);
+	connect_and_establish(test, true);
 	KUNIT_EXPECT_EQ(test, (int)fake->last_rtu_len, 0);
-	connect_and_establish(test, &local_gid.gid);
+	connect_and_establish(test, false);
 	KUNIT_EXPECT_EQ(test, (int)fake->last_rtu_len, RCA_HELLO_LEN);
 }
 
@@ -166,7 +166,7 @@ static void id_without_a_gid(struct kunit *test)
 
 static struct kunit_case hello_cases[] = {
 	KUNIT_CASE(first_rtus_have_a_hello),
-	KUNIT_CASE(path_of_another_host_has_no_hello),
+	KUNIT_CASE(path_of_a_program_has_no_hello),
 	KUNIT_CASE(hello_is_of_the_peer),
 	KUNIT_CASE(peer_on_infiniband_is_of_a_partition),
 	KUNIT_CASE(rtu_out_of_place_is_not_read),

@@ -352,6 +352,28 @@ static void offered_trunk_may_be_opened(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, may_open(&hello));
 }
 
+/* The peer does not know it: it may be of another host. One that has come meanwhile counts. */
+static void refused_hello_is_forgotten(struct kunit *test)
+{
+	const struct rca_peer_key key = key_to(2), unknown = key_to(3);
+	struct rca_hello hello, older;
+	struct rca_trunk_peer info;
+
+	hear_offer(0x1234, RCA_TRUNK_OLDEST);
+	KUNIT_ASSERT_TRUE(test, may_open(&hello));
+	older = hello;
+	older.token++;
+	rca_peers_refused(&key, &older);
+	rca_peers_refused(&unknown, &hello);
+	KUNIT_EXPECT_TRUE(test, may_open(&hello));
+	rca_peers_refused(&key, &hello);
+	KUNIT_EXPECT_FALSE(test, may_open(&hello));
+	KUNIT_ASSERT_EQ(test, list(DEVICE, &info), 1u);
+	KUNIT_EXPECT_FALSE(test, info.heard);
+	hear_offer(0x1234, RCA_TRUNK_OLDEST);
+	KUNIT_EXPECT_TRUE(test, may_open(&hello));
+}
+
 /* A trunk that cannot be opened is tried again after 1 s, and then after 2 s. */
 static void failed_trunk_is_tried_again_later(struct kunit *test)
 {
@@ -446,6 +468,7 @@ static struct kunit_case peers_cases[] = {
 	KUNIT_CASE(told_token_opens_a_trunk),
 	KUNIT_CASE(trunk_is_refused),
 	KUNIT_CASE(offered_trunk_may_be_opened),
+	KUNIT_CASE(refused_hello_is_forgotten),
 	KUNIT_CASE_SLOW(failed_trunk_is_tried_again_later),
 	KUNIT_CASE(bad_frames_bar_the_peer),
 	{}
