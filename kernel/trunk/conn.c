@@ -14,6 +14,7 @@
  */
 #include "trunk/trunk.h"
 
+#include <linux/atomic.h>
 #include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
@@ -28,10 +29,19 @@
 #include "transport/transport.h"
 
 /*
- * Limit, for each trunk, of connections without an owner whose last record is unsent: 4 MiB, and 4
- * MiB of private data.
+ * Limits of connections without an owner whose last record is unsent, which no memory cgroup is
+ * charged for: of a trunk, of one whose peer has acknowledged nothing for STUCK_TIME or cannot be
+ * reached, and of the host. Each is 256 bytes, and up to as many of private data.
  */
 #define MOST_ANSWERS	16384
+#define MOST_STUCK	512
+#define MOST_OF_ALL	65536
+#define STUCK_TIME	HZ
+
+/* Attempts to open a link after which a peer counts as unreachable. */
+#define STUCK_TRIES	2
+
+static atomic_t answers_of_all;	/* sum of &rca_trunk.answers */
 
 /*
  * Allocate a connection, with a reference for its owner, and the next number of this host if
@@ -77,8 +87,10 @@ void rca_conn_put_locked(struct rca_trunk_conn *conn)
 	if (--conn->ref)
 		return;
 	WARN_ON_ONCE(!RB_EMPTY_NODE(&conn->timer.node));
-	if (conn->is_answer)
+	if (conn->is_answer) {
 		trunk->answers--;
+		atomic_dec(&answers_of_all);
+	}
 	rdma_destroy_ah_attr(&conn->ah);
 	kfree(conn->data);
 	kfree_rcu(conn, rcu);
@@ -181,10 +193,23 @@ void rca_conn_withdraw(struct rca_trunk_conn *conn)
 	}
 }
 
+/* May another connection without an owner stay until its record is sent? */
+static bool may_stay(const struct rca_trunk *trunk)
+{
+	const struct rca_trunk_link *link = trunk->link;
+	bool stuck = link && link->ready ? rca_link_is_stuck(link, STUCK_TIME) :
+					   trunk->tries >= STUCK_TRIES;
+
+	lockdep_assert_held(&trunk->lock);
+	return trunk->answers < (stuck ? MOST_STUCK : MOST_ANSWERS) &&
+	       atomic_read(&answers_of_all) < MOST_OF_ALL;
+}
+
 /*
- * Put the reference of the owner. A connection with an unsent record stays until that is sent. The
- * peer may accept no frames, so beyond MOST_ANSWERS the record is lost. The caller holds a
- * reference on the trunk of its own.
+ * Put the reference of the owner. A connection with an unsent record stays until that is sent.
+ * Beyond the limits the record is lost: a request of the peer times out, as over ib_cm, and both
+ * ends agree again on their connections over the next link. The caller holds a reference on the
+ * trunk of its own.
  */
 void rca_conn_abandon(struct rca_trunk_conn *conn)
 {
@@ -192,11 +217,14 @@ void rca_conn_abandon(struct rca_trunk_conn *conn)
 
 	lockdep_assert_held(&trunk->lock);
 	if (!list_empty(&conn->waiting)) {
-		if (trunk->answers < MOST_ANSWERS) {
+		if (may_stay(trunk)) {
 			trunk->answers++;
+			atomic_inc(&answers_of_all);
 			conn->is_answer = true;
 		} else {
 			rca_conn_withdraw(conn);
+			if (trunk->link)
+				trunk->link->unsent = true;
 		}
 	}
 	rca_conn_put_locked(conn);

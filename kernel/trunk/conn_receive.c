@@ -534,13 +534,19 @@ static int receive(struct rca_trunk_link *link, const u8 *data, u32 len)
 {
 	struct rca_trunk *trunk = link->trunk;
 	struct rca_frame_hdr hdr;
+	u16 granted;
 	int ret;
 
 	if (rca_frame_hdr_unpack(data, len, &hdr))
 		return -EBADMSG;
 	spin_lock(&trunk->lock);
+	granted = link->credits.granted;
 	ret = rca_credits_receive(&link->credits, &hdr);
 	if (!ret) {
+		if (link->credits.granted != granted) {
+			link->owed = rca_credits_owed(&link->credits);
+			link->owed_at = jiffies;
+		}
 		if (!trunk->up && !link->closed) {
 			WRITE_ONCE(trunk->up, true);	/* pairs with rca_link_handler() */
 			rca_link_tell(link, RCA_LINK_UP);

@@ -57,6 +57,15 @@ bool rca_credits_ack_due(const struct rca_credits *credits)
 	return (credits->ack_asked || reports_many(credits)) && rca_credits_may_send(credits);
 }
 
+/*
+ * Must the peer have reported buffers by now? It does when it has received RCA_LINK_RECEIVES / 2
+ * frames since it has told them last.
+ */
+bool rca_credits_owed(const struct rca_credits *credits)
+{
+	return left(credits) <= RCA_LINK_RECEIVES / 2;
+}
+
 /* The peer requests a frame, which rca_credits_ack_due() requires. */
 void rca_credits_ask_ack(struct rca_credits *credits)
 {

@@ -35,6 +35,7 @@ struct rca_credits {
 void rca_credits_init(struct rca_credits *credits, u64 cookie, u64 peer_cookie);
 bool rca_credits_may_send(const struct rca_credits *credits);
 bool rca_credits_ack_due(const struct rca_credits *credits);
+bool rca_credits_owed(const struct rca_credits *credits);
 void rca_credits_ask_ack(struct rca_credits *credits);
 void rca_credits_send(struct rca_credits *credits, struct rca_frame_hdr *hdr);
 int rca_credits_receive(struct rca_credits *credits, const struct rca_frame_hdr *hdr);

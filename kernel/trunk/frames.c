@@ -74,9 +74,10 @@ static int post_send(struct rca_trunk_link *link, struct rca_link_buf *buf, u16 
 	ib_dma_sync_single_for_device(ibdev_of(link), buf->dma, len, DMA_TO_DEVICE);
 	link->under_way++;
 	link->posted++;
-	if (!delayed_work_pending(&link->overdue)) {
+	if (!link->watched) {
+		link->watched = true;
 		link->due = link->posted;
-		rca_link_run_overdue(link);
+		rca_link_run_overdue(link, RCA_LINK_OVERDUE);
 	}
 	return ib_post_send(link->qp, &wr, NULL);
 }
@@ -103,6 +104,10 @@ static int send_frame(struct rca_trunk_link *link)
 	link->filling = 0;
 	link->filled = 0;
 	rca_credits_send(&link->credits, &hdr);
+	if (!link->owed && rca_credits_owed(&link->credits)) {
+		link->owed = true;
+		link->owed_at = jiffies;
+	}
 	rca_frame_hdr_pack(buf->data, &hdr);
 	return post_send(link, buf, hdr.len);
 }

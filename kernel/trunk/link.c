@@ -13,9 +13,6 @@
 
 #define PSN_MASK	0xffffff
 
-/* A SEND that has not completed after this time may be lost: 4 ms at least. */
-#define OVERDUE_DELAY	(msecs_to_jiffies(4) + 1)
-
 /*
  * Separate from the workqueue of trunks, whose works wait for completions. It has the priority of
  * programs, as that of ib_cm has: the busier a processor is, the more records share a frame.
@@ -66,10 +63,10 @@ bool rca_link_arm_sends(struct rca_trunk_link *link)
 	return rca_link_notify(link->send_cq);
 }
 
-/* Check later for a lost SEND. As rca_link_run(). */
-void rca_link_run_overdue(struct rca_trunk_link *link)
+/* Check in @delay jiffies for a lost SEND, and whether the peer is stuck. As rca_link_run(). */
+void rca_link_run_overdue(struct rca_trunk_link *link, unsigned long delay)
 {
-	queue_delayed_work(link_wq, &link->overdue, OVERDUE_DELAY);
+	mod_delayed_work(link_wq, &link->overdue, delay);
 }
 
 /* Run end_work(), which puts the first reference of the link, after @delay jiffies. Any context. */
@@ -135,4 +132,11 @@ void rca_link_tell(struct rca_trunk_link *link, unsigned int news)
 bool rca_link_is_ending(const struct rca_trunk_link *link)
 {
 	return test_bit(RCA_LINK_END, &link->news) || test_bit(RCA_LINK_LOST, &link->news);
+}
+
+/* Has the peer reported no buffers for so many jiffies, although it has to? */
+bool rca_link_is_stuck(const struct rca_trunk_link *link, unsigned long time)
+{
+	lockdep_assert_held(&link->trunk->lock);
+	return link->owed && time_after_eq(jiffies, link->owed_at + time);
 }

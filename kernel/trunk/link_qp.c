@@ -136,9 +136,13 @@ static void poll_work(struct work_struct *work)
 		rca_link_run(link);
 }
 
+/* A link ends if the peer reports no receive buffers for so long: it would never send again. */
+#define MOST_OWED	(10UL * HZ)
+
 /*
- * A SEND that is under way for some milliseconds may be lost: see frames.c. The work holds no
- * reference: rca_link_stop_cqs() waits for it.
+ * A SEND that is under way for some milliseconds may be lost: see frames.c. If all are complete,
+ * the peer may still not handle what it receives. The work holds no reference: rca_link_stop_cqs()
+ * waits for it.
  */
 static void overdue_work(struct work_struct *work)
 {
@@ -156,7 +160,15 @@ static void overdue_work(struct work_struct *work)
 			rca_link_push(link);
 		}
 		link->due = link->posted;
-		rca_link_run_overdue(link);
+		rca_link_run_overdue(link, RCA_LINK_OVERDUE);
+	} else {
+		link->watched = false;
+		if (!link->closed && rca_link_is_stuck(link, MOST_OWED)) {
+			rca_trunk_because(trunk, "the peer acknowledges nothing");
+			rca_link_tell(link, RCA_LINK_END);
+		} else if (!link->closed && link->owed) {
+			rca_link_run_overdue(link, HZ);
+		}
 	}
 	spin_unlock(&trunk->lock);
 }

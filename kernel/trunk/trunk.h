@@ -372,6 +372,9 @@ void rca_trunk_lose_session(struct rca_trunk *trunk);
 /** RCA_LINK_FRAMES - buffers for frames to send: a power of two, more than may be under way */
 #define RCA_LINK_FRAMES		8
 
+/** RCA_LINK_OVERDUE - time in jiffies after which a SEND may be lost: 4 ms at least */
+#define RCA_LINK_OVERDUE	(msecs_to_jiffies(4) + 1)
+
 /** RCA_LINK_RNR_TIMER - RNR NAK timer of the QP (IBTA volume 1, 9.7.5.2.8): 0.12 ms */
 #define RCA_LINK_RNR_TIMER	7
 
@@ -449,6 +452,9 @@ enum {
  * @shared: the last frame had records of several connections (likewise)
  * @posted: number of SENDs so far (lock: rca_trunk.lock)
  * @due: how many of them have to be complete when @overdue runs (lock: rca_trunk.lock)
+ * @watched: @overdue will run for SENDs that are under way (lock: rca_trunk.lock)
+ * @owed: the peer has to report receive buffers (lock: rca_trunk.lock)
+ * @owed_at: since when, or when it last did, in jiffies (lock: rca_trunk.lock)
  * @used_at: time of the last frame, in jiffies (lock: rca_trunk.lock; also read without)
  * @news: events that the work of @trunk has to handle
  * @end: work that destroys @qp and the rest when @trunk no longer uses the link; @cm_id when the
@@ -493,6 +499,9 @@ struct rca_trunk_link {
 	bool shared;
 	u32 posted;
 	u32 due;
+	bool watched;
+	bool owed;
+	unsigned long owed_at;
 	unsigned long used_at;
 	unsigned long news;
 	struct delayed_work end;
@@ -510,13 +519,14 @@ int rca_links_init(void);
 void rca_links_exit(void);
 void rca_link_run(struct rca_trunk_link *link);
 bool rca_link_arm_sends(struct rca_trunk_link *link);
-void rca_link_run_overdue(struct rca_trunk_link *link);
+void rca_link_run_overdue(struct rca_trunk_link *link, unsigned long delay);
 void rca_link_run_end(struct rca_trunk_link *link, unsigned long delay);
 struct rca_trunk_link *rca_link_make(struct rca_trunk *trunk, bool active);
 struct rca_trunk_link *rca_link_get_live(struct rca_trunk_link *link);
 void rca_link_put(struct rca_trunk_link *link);
 void rca_link_tell(struct rca_trunk_link *link, unsigned int news);
 bool rca_link_is_ending(const struct rca_trunk_link *link);
+bool rca_link_is_stuck(const struct rca_trunk_link *link, unsigned long time);
 
 /* link_cm.c */
 int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event);

@@ -13,6 +13,7 @@
 
 /* As in kernel/trunk/conn.c. */
 #define MOST_ANSWERS	16384
+#define MOST_STUCK	512
 
 static int request(u32 number)
 {
@@ -229,6 +230,40 @@ static void peer_takes_no_refusals(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, request(1), 0);
 }
 
+static void expect_stuck(struct kunit *test)
+{
+	unsigned int i;
+
+	conn_bench->result = -ENOMEM;
+	for (i = 0; i < MOST_STUCK + 200; i++)
+		KUNIT_ASSERT_EQ(test, request(2 * i + 1), 0);
+	conn_bench->result = 0;
+	KUNIT_EXPECT_EQ(test, conn_bench->trunk->answers, MOST_STUCK);
+	KUNIT_EXPECT_TRUE(test, conn_bench->trunk->link->unsent);
+	while (conn_bench_take())
+		;
+	KUNIT_EXPECT_EQ(test, conn_bench->trunk->answers, 0u);
+	conn_bench->trunk->link->unsent = false;
+}
+
+/* A peer that has reported no receive buffers for a second, or cannot be reached. */
+static void peer_that_is_stuck_gets_few_refusals(struct kunit *test)
+{
+	struct rca_trunk_link *link = conn_bench->trunk->link;
+
+	link->closed = true;	/* nothing is posted */
+	link->ready = true;
+	link->owed = true;
+	link->owed_at = jiffies - HZ;
+	expect_stuck(test);
+	link->ready = false;
+	link->closed = false;
+	link->owed = false;
+	conn_bench->trunk->tries = 2;
+	expect_stuck(test);
+	conn_bench->trunk->tries = 0;
+}
+
 /* Programs that end leave no more connections than that, either. */
 static void peer_takes_no_rejects(struct kunit *test)
 {
@@ -277,6 +312,7 @@ static struct kunit_case conn_req_cases[] = {
 	KUNIT_CASE(owner_destroys_meanwhile),
 	KUNIT_CASE(request_is_answered_again),
 	KUNIT_CASE(peer_takes_no_refusals),
+	KUNIT_CASE(peer_that_is_stuck_gets_few_refusals),
 	KUNIT_CASE(peer_takes_no_rejects),
 	KUNIT_CASE(refusals_are_lost),
 	KUNIT_CASE(module_is_being_unloaded),

@@ -158,6 +158,56 @@ static void acknowledgement_waits(struct kunit *test)
 	spin_unlock(&trunk->lock);
 }
 
+/* A trunk whose work does nothing, and a link that has completed its SENDs. */
+struct stuck {
+	struct rca_trunk trunk;
+	struct rca_trunk_link link;
+};
+
+static void no_work(struct work_struct *work)
+{
+	rca_trunk_put(container_of(to_delayed_work(work), struct rca_trunk, work));
+}
+
+/* The peer has acknowledged nothing for so long: does the link end? */
+static bool link_ends_after(struct kunit *test, struct stuck *stuck, unsigned long time)
+{
+	struct rca_trunk_link *link = &stuck->link;
+
+	spin_lock(&stuck->trunk.lock);
+	link->owed = true;
+	link->owed_at = jiffies - time;
+	link->watched = true;
+	rca_link_run_overdue(link, 0);
+	spin_unlock(&stuck->trunk.lock);
+	flush_delayed_work(&link->overdue);
+	flush_delayed_work(&stuck->trunk.work);
+	KUNIT_EXPECT_FALSE(test, link->watched);
+	return test_bit(RCA_LINK_END, &link->news);
+}
+
+/* It holds frames back for ten seconds, although it has received them. */
+static void peer_acknowledges_nothing(struct kunit *test)
+{
+	struct stuck *stuck = kunit_kzalloc(test, sizeof(*stuck), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, stuck);
+	refcount_set(&stuck->trunk.ref, 1);
+	spin_lock_init(&stuck->trunk.lock);
+	INIT_DELAYED_WORK(&stuck->trunk.work, no_work);
+	INIT_LIST_HEAD(&stuck->trunk.waiting);
+	stuck->trunk.dev = conn_bench->trunk->dev;
+	stuck->link.trunk = &stuck->trunk;
+	KUNIT_ASSERT_EQ(test, rca_link_create_cqs(&stuck->link, 1, 1), 0);
+	KUNIT_EXPECT_FALSE(test, link_ends_after(test, stuck, 5 * HZ));
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&stuck->link.overdue));
+	KUNIT_EXPECT_TRUE(test, link_ends_after(test, stuck, 10 * HZ));
+	KUNIT_EXPECT_STREQ(test, stuck->trunk.why, "the peer acknowledges nothing");
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&stuck->link.overdue));
+	rca_link_stop_cqs(&stuck->link);
+	rca_link_destroy_cqs(&stuck->link);
+}
+
 /* The callback of a completion queue may run after the last run of its work. */
 static void late_completion(struct kunit *test)
 {
@@ -182,6 +232,7 @@ static struct kunit_case watch_cases[] = {
 	KUNIT_CASE_PARAM(link_is_idle, use_gen_params),
 	KUNIT_CASE(acknowledgement_waits),
 	KUNIT_CASE(late_completion),
+	KUNIT_CASE(peer_acknowledges_nothing),
 	{}
 };
 
