@@ -355,7 +355,9 @@ unsigned long rca_watch_delay(struct rca_trunk *trunk)
  * Which trunks have a link.
  *
  * A trunk has a place while it has a link, and there are trunk_max places. A trunk that needs a
- * link when no place is free ends the link that was idle longest, and waits for its place.
+ * link when no place is free ends the link that was idle longest, and waits for its place. A trunk
+ * with connections comes first: before those without that wait, and in place of one without whose
+ * link is not open yet.
  *
  * Locking: places_lock, under which the locks of trunks may be taken.
  */
@@ -373,8 +375,9 @@ RCA_VISIBLE_IF_KUNIT unsigned int rca_trunk_max = 512;
 static DEFINE_SPINLOCK(places_lock);
 static LIST_HEAD(placed);	/* trunks that have a place (lock: places_lock) */
 static LIST_HEAD(waiting);	/* trunks that wait for one (lock: places_lock) */
+static LIST_HEAD(used);		/* likewise, with connections (lock: places_lock) */
 static unsigned int places;	/* length of placed (lock: places_lock) */
-static unsigned int waiters;	/* length of waiting (lock: places_lock) */
+static unsigned int waiters;	/* length of waiting and used (lock: places_lock) */
 
 static int set_trunk_max(const char *val, const struct kernel_param *param)
 {
@@ -408,11 +411,28 @@ static bool is_leaving(const struct rca_trunk *trunk)
 	return link && (link->closed || rca_link_is_ending(link));
 }
 
+/* Is a link being opened that no connection waits for? */
+static bool is_unused(const struct rca_trunk *trunk)
+{
+	lockdep_assert_held(&trunk->lock);
+	return trunk->link && !trunk->up && !trunk->users && !is_leaving(trunk);
+}
+
 /*
- * Returns the trunk whose link was idle longest, and for LEAST_IDLE; NULL: there is none. @leaving:
- * set to the number of links that are ending.
+ * For how long could the link of a trunk have ended for another one, in jiffies? @for_users: for
+ * one with connections.
  */
-static struct rca_trunk *find_oldest(unsigned int *leaving)
+static unsigned long spare_for(const struct rca_trunk *trunk, bool for_users)
+{
+	return for_users && is_unused(trunk) ? ULONG_MAX : rca_watch_idle_for(trunk);
+}
+
+/*
+ * Returns the trunk whose link may end for another one, best one first: not open and without
+ * connections, or idle for LEAST_IDLE and longest; NULL: there is none. @leaving: set to the number
+ * of links that are ending.
+ */
+static struct rca_trunk *find_oldest(bool for_users, unsigned int *leaving)
 {
 	struct rca_trunk *trunk, *oldest = NULL;
 	unsigned long time, longest = LEAST_IDLE - 1;
@@ -422,7 +442,7 @@ static struct rca_trunk *find_oldest(unsigned int *leaving)
 	list_for_each_entry(trunk, &placed, place) {
 		spin_lock(&trunk->lock);
 		*leaving += is_leaving(trunk);
-		time = rca_watch_idle_for(trunk);
+		time = spare_for(trunk, for_users);
 		spin_unlock(&trunk->lock);
 		if (time > longest) {
 			longest = time;
@@ -433,15 +453,15 @@ static struct rca_trunk *find_oldest(unsigned int *leaving)
 }
 
 /* End the link of a trunk, unless it was used meanwhile. Returns whether it ends. */
-static bool end_idle(struct rca_trunk *trunk)
+static bool end_spare(struct rca_trunk *trunk, bool for_users)
 {
 	bool ends;
 
 	spin_lock(&trunk->lock);
-	ends = rca_watch_idle_for(trunk) >= LEAST_IDLE;
+	ends = spare_for(trunk, for_users) >= LEAST_IDLE;
 	if (ends) {
 		rca_trunk_because(trunk, "another trunk needs its place");
-		trunk->link->idle = true;
+		trunk->link->idle = trunk->up;
 		rca_link_tell(trunk->link, RCA_LINK_END);
 	}
 	spin_unlock(&trunk->lock);
@@ -449,57 +469,72 @@ static bool end_idle(struct rca_trunk *trunk)
 }
 
 /*
- * Will there be a place for another trunk? If each ending link has a waiting trunk already, end the
- * link that was idle longest.
+ * Will there be a place for another trunk? If each ending link has a waiting trunk already, end
+ * another one.
  */
-static bool make_place(void)
+static bool make_place(bool for_users)
 {
 	struct rca_trunk *oldest;
 	unsigned int leaving;
 
 	do {
-		oldest = find_oldest(&leaving);
+		oldest = find_oldest(for_users, &leaving);
 		if (leaving > waiters)
 			return true;
-	} while (oldest && !end_idle(oldest));
+	} while (oldest && !end_spare(oldest, for_users));
 	return oldest;
 }
 
-/* Put a trunk into the list of trunks with a place, or of trunks that wait for one. */
-static void enter(struct rca_trunk *trunk, enum rca_place has_place)
+/* Put a trunk into a list: of those with a place, or of those that wait for one. */
+static void enter(struct rca_trunk *trunk, enum rca_place has_place, struct list_head *list)
 {
 	lockdep_assert_held(&places_lock);
 	WRITE_ONCE(trunk->has_place, has_place);
-	list_move_tail(&trunk->place, has_place == RCA_PLACE_TAKEN ? &placed : &waiting);
+	list_move_tail(&trunk->place, list);
+}
+
+static bool has_users(struct rca_trunk *trunk)
+{
+	bool has;
+
+	spin_lock(&trunk->lock);
+	has = trunk->users;
+	spin_unlock(&trunk->lock);
+	return has;
 }
 
 /*
  * Get a place for a trunk, which has no link. RCA_PLACE_WAITS: its work runs when it has the place
- * of a link that is ending. RCA_PLACE_NONE: no other link was idle for a second. After trunk_max
- * was lowered, no trunk waits before the surplus links have ended. From the work of @trunk.
+ * of a link that is ending. RCA_PLACE_NONE: no other link may end now. After trunk_max was lowered,
+ * no trunk waits before the surplus links have ended. From the work of @trunk.
  */
 enum rca_place rca_link_take_place(struct rca_trunk *trunk)
 {
 	unsigned int max = READ_ONCE(rca_trunk_max);
+	bool for_users = has_users(trunk);
 	enum rca_place has_place;
 
 	spin_lock(&places_lock);
 	if (!trunk->has_place && places < max) {
 		places++;
-		enter(trunk, RCA_PLACE_TAKEN);
-	} else if (!trunk->has_place && make_place() && places == max) {
+		enter(trunk, RCA_PLACE_TAKEN, &placed);
+	} else if (!trunk->has_place && make_place(for_users) && places == max) {
 		waiters++;
-		enter(trunk, RCA_PLACE_WAITS);
+		enter(trunk, RCA_PLACE_WAITS, for_users ? &used : &waiting);
 	}
 	has_place = trunk->has_place;
 	spin_unlock(&places_lock);
 	return has_place;
 }
 
-/* Give a free place to the trunk that has waited longest. A waiting trunk is not dropped. */
+/*
+ * Give a free place to the trunk that has waited longest, with connections if one has. A waiting
+ * trunk is not dropped.
+ */
 static void pass_on(void)
 {
-	struct rca_trunk *next = list_first_entry_or_null(&waiting, struct rca_trunk, place);
+	struct rca_trunk *next = list_first_entry_or_null(list_empty(&used) ? &waiting : &used,
+							  struct rca_trunk, place);
 
 	lockdep_assert_held(&places_lock);
 	if (!next) {
@@ -507,7 +542,7 @@ static void pass_on(void)
 		return;
 	}
 	waiters--;
-	enter(next, RCA_PLACE_TAKEN);
+	enter(next, RCA_PLACE_TAKEN, &placed);
 	rca_trunk_run(next);
 }
 

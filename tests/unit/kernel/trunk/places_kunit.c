@@ -167,6 +167,40 @@ static void waiting_ends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_TAKEN);
 }
 
+/* A link without connections that is not open yet ends for a trunk with connections alone. */
+static void used_before_unused(struct kunit *test)
+{
+	places[0].trunk.up = false;
+	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_NONE);
+	KUNIT_EXPECT_FALSE(test, ends(0));
+	places[2].trunk.users = 1;
+	places[0].trunk.users = 1;
+	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_NONE);
+	places[0].trunk.users = 0;
+	set_idle(1, jiffies, 2 * HZ);
+	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_WAITS);
+	KUNIT_EXPECT_TRUE(test, ends(0));
+	KUNIT_EXPECT_FALSE(test, places[0].link.idle);
+	KUNIT_EXPECT_FALSE(test, ends(1));
+	leave(0);
+	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_TAKEN);
+}
+
+/* Of the trunks that wait, one with connections gets the first place. */
+static void used_do_not_wait_for_unused(struct kunit *test)
+{
+	set_idle(0, jiffies, 2 * HZ);
+	set_idle(1, jiffies, 2 * HZ);
+	places[3].trunk.users = 1;
+	KUNIT_EXPECT_EQ(test, take(2), RCA_PLACE_WAITS);
+	KUNIT_EXPECT_EQ(test, take(3), RCA_PLACE_WAITS);
+	leave(0);
+	KUNIT_EXPECT_EQ(test, runs(2), 0U);
+	KUNIT_EXPECT_EQ(test, runs(3), 1U);
+	leave(1);
+	KUNIT_EXPECT_EQ(test, runs(2), 1U);
+}
+
 /* Links end one at a time, until there are few enough. */
 static void fewer(struct kunit *test)
 {
@@ -185,6 +219,8 @@ static struct kunit_case places_cases[] = {
 	KUNIT_CASE(oldest_ends),
 	KUNIT_CASE(place_of_a_link_that_ends),
 	KUNIT_CASE(waiting_ends),
+	KUNIT_CASE(used_before_unused),
+	KUNIT_CASE(used_do_not_wait_for_unused),
 	KUNIT_CASE(fewer),
 	{}
 };
