@@ -34,8 +34,16 @@
 /* Seconds to wait for the semaphore: a server that holds it longer is considered dead. */
 #define HOLDER_SECONDS 5
 
-/* Seconds to wait for the rsocket of a client that has shut down TCP. */
-#define PEER_SECONDS 5
+/*
+ * How long a server waits for a client that it has invited, and which may have nothing to say yet;
+ * then the connection stays with TCP. A server that does not block has other clients, too.
+ */
+#define CLIENT_MS 1000
+#define CLIENT_NONBLOCK_MS 200
+
+/* How long a server waits for the port, which another one of this host uses, and how often. */
+#define PORT_MS 1000
+#define PORT_LOOK_US 10000
 
 __thread int rcl_in_library;
 
@@ -136,7 +144,7 @@ static socklen_t listen_address(int fd, struct sockaddr_storage *any)
 static int listen_on(int fd)
 {
 	struct sockaddr_storage any;
-	int one = 1, rs;
+	int one = 1, rs, saved;
 	socklen_t length = listen_address(fd, &any);
 
 	if (!length)
@@ -147,8 +155,20 @@ static int listen_on(int fd)
 	rsetsockopt(rs, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (!rbind(rs, (struct sockaddr *)&any, length) && !rlisten(rs, 1))
 		return rs;
+	saved = errno;
 	rclose(rs);
+	errno = saved;
 	return -1;
+}
+
+static int listen_when_free(int fd)
+{
+	int64_t deadline = rcl_deadline_ms(PORT_MS);
+	int rs;
+
+	while ((rs = listen_on(fd)) < 0 && errno == EADDRINUSE && rcl_time_left(deadline))
+		usleep(PORT_LOOK_US);
+	return rs;
 }
 
 /*
@@ -163,13 +183,13 @@ static bool was_declined(int fd)
 	return rcl_libc()->recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-/* Waits for the rsocket of the client; returns -1 if it stays with TCP. */
-static int await_rsocket(int listener, int fd)
+/* Waits for the rsocket of the client; returns -1 if the connection stays with TCP. */
+static int await_rsocket(int listener, int fd, int limit_ms)
 {
 	struct pollfd polls[] = {
 		{ .fd = listener, .events = POLLIN }, { .fd = fd, .events = POLLIN },
 	};
-	int64_t deadline = RCL_NO_END;
+	int64_t deadline = rcl_deadline_ms(limit_ms);
 	int ret, left;
 
 	do {
@@ -183,21 +203,21 @@ static int await_rsocket(int listener, int fd)
 			if (was_declined(fd))
 				return -1;
 			polls[1].fd = -1;
-			deadline = rcl_deadline_ms(PEER_SECONDS * 1000);
+			deadline = rcl_deadline_ms(limit_ms);
 		}
 	} while (left);
 	return -1;
 }
 
-/* Invites the client. Returns its rsocket, or -1 if it stays with TCP. */
-static int accept_on(int listener, int fd)
+/* Invites the client. Returns its rsocket, or -1 if the connection stays with TCP. */
+static int accept_on(int listener, int fd, int limit_ms)
 {
 	uint32_t invitation = 0;
 
-	if (rcl_libc()->send(fd, &invitation, sizeof(invitation), MSG_NOSIGNAL) !=
-	    sizeof(invitation))
+	if (was_declined(fd) || rcl_libc()->send(fd, &invitation, sizeof(invitation),
+						 MSG_NOSIGNAL) != sizeof(invitation))
 		return -1;
-	return await_rsocket(listener, fd);
+	return await_rsocket(listener, fd, limit_ms);
 }
 
 static void wait_turn(sem_t *turn)
@@ -210,19 +230,18 @@ static void wait_turn(sem_t *turn)
 		;
 }
 
-static int begin_passive(int fd)
+static int begin_passive(int fd, int limit_ms)
 {
 	sem_t *turn = sem_open(FORK_SEMAPHORE, O_CREAT | O_RDWR, 0770, 1);
 	int listener, rs = -1;
 
-	/* Without the semaphore, a server that finds the port in use stays with TCP. */
 	if (turn == SEM_FAILED)
 		rcl_log("semaphore %s: %s; it is done without", FORK_SEMAPHORE, strerror(errno));
 	else
 		wait_turn(turn);
-	listener = listen_on(fd);
+	listener = listen_when_free(fd);
 	if (listener >= 0) {
-		rs = accept_on(listener, fd);
+		rs = accept_on(listener, fd, limit_ms);
 		rclose(listener);
 	}
 	if (turn != SEM_FAILED) {
@@ -241,15 +260,17 @@ static bool is_due(struct rcl_file *file, bool server_only)
 
 void rcl_delayed_begin(int fd, struct rcl_file *file, bool server_only)
 {
-	int saved = errno, rs;
+	int saved = errno, rs, limit;
 
 	if (!is_due(file, server_only))
 		return;
 	pthread_mutex_lock(&file->lock);
 	if (!is_due(file, server_only))
 		goto out;
+	limit = server_only || rcl_libc()->fcntl(fd, F_GETFL) & O_NONBLOCK ? CLIENT_NONBLOCK_MS :
+									     CLIENT_MS;
 	rcl_in_library++;
-	rs = atomic_load(&file->kind) == RCL_FILE_TCP_PASSIVE ? begin_passive(fd) :
+	rs = atomic_load(&file->kind) == RCL_FILE_TCP_PASSIVE ? begin_passive(fd, limit) :
 								begin_active(fd);
 	rcl_in_library--;
 	if (rs < 0) {
