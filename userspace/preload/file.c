@@ -47,7 +47,7 @@ static void inherit(struct rcl_file *file)
 	pthread_mutex_init(&file->lock, NULL);
 	atomic_store(&file->kind, RCL_FILE_LENT);
 	atomic_store(&file->watches, 0);
-	atomic_store(&file->closed, NULL);
+	atomic_store(&file->removed, NULL);
 	file->lender = lender;
 	/* Calls of threads that the child does not have may be counted. */
 	atomic_store(&file->refs, 0);
@@ -134,7 +134,7 @@ struct rcl_file *rcl_file_new(enum rcl_file_kind kind, int rs,
 	atomic_store(&file->listening, false);
 	atomic_store(&file->error, 0);
 	atomic_store(&file->reset, false);
-	atomic_store(&file->closed, NULL);
+	atomic_store(&file->removed, NULL);
 	atomic_store(&file->watches, 0);
 	atomic_store(&file->kind, kind);
 	atomic_store(&file->refs, 1);
@@ -207,8 +207,10 @@ bool rcl_file_is_owner(void)
 /* A descriptor does not refer to the file any more. */
 static void removed(struct rcl_file *file)
 {
-	if (atomic_load(&file->closed))
-		atomic_load(&file->closed)();
+	const struct rcl_removed *follows = atomic_load(&file->removed);
+
+	if (follows)
+		follows->call();
 }
 
 bool rcl_file_install(int fd, struct rcl_file *file)

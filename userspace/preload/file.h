@@ -55,6 +55,14 @@ enum rcl_connect {
 struct rcl_epoll;
 
 /**
+ * struct rcl_removed - what follows when a descriptor does not refer to a file any more
+ * @call: called after that, without a lock
+ */
+struct rcl_removed {
+	void (*call)(void);
+};
+
+/**
  * struct rcl_file - a file, to which one or more descriptors refer
  * @refs: references of descriptors and of calls in progress; 0: the struct is free
  * @kind: enum rcl_file_kind
@@ -63,7 +71,7 @@ struct rcl_epoll;
  * @backlog: its argument
  * @error: positive errno for SO_ERROR, or 0
  * @reset: a send has failed with ECONNRESET
- * @closed: called when a descriptor is removed from the table, or NULL
+ * @removed: called when a descriptor is removed from the table, or NULL
  * @lender: in a child, the socket to the owner, of RCL_FILE_LENT
  * @watches: number of epoll entries for the file
  * @rs: number of the rsocket or of the repoll instance; constant while @kind is
@@ -89,7 +97,7 @@ struct rcl_file {
 	atomic_int backlog;
 	atomic_int error;
 	atomic_bool reset;
-	void (*_Atomic closed)(void);
+	const struct rcl_removed *_Atomic removed;
 	atomic_uint watches;
 	int rs;
 	int lender;

@@ -169,6 +169,8 @@ static void wake_all(void)
 	pthread_mutex_unlock(&lend_lock);
 }
 
+static const struct rcl_removed wake_senders = { wake_all };
+
 /* One of the two directions has ended. A child whose connection broke gets ECONNRESET. */
 static void end_direction(struct carry *carry, bool broken)
 {
@@ -272,7 +274,7 @@ static void carry_file(struct rcl_file *file, int fd)
 	pthread_once(&once, register_exit);
 	carry->file = file;
 	atomic_store(&carry->threads, 2);
-	atomic_store(&file->closed, wake_all);
+	atomic_store(&file->removed, &wake_senders);
 	pthread_mutex_lock(&lend_lock);
 	keep(&carry->sock, fd);
 	sending++;
