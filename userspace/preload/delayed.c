@@ -27,7 +27,6 @@
 #include "preload/deadline.h"
 #include "preload/epoll.h"
 #include "preload/fallback.h"
-#include "preload/lend.h"
 #include "preload/libc.h"
 
 #define FORK_SEMAPHORE "/rsocket_fork"
@@ -35,16 +34,10 @@
 /* Seconds to wait for the semaphore: a server that holds it longer is considered dead. */
 #define HOLDER_SECONDS 5
 
-/*
- * How long a server waits for a client that it has invited, and which may have nothing to say yet;
- * then the connection stays with TCP. A server that does not block has other clients, too.
- */
-#define CLIENT_MS 1000
-#define CLIENT_NONBLOCK_MS 200
+/* Seconds to wait for the rsocket of a client that has shut down TCP. */
+#define PEER_SECONDS 5
 
-/* How long a server waits for the port, which another one of this host uses, and how often. */
-#define PORT_MS 1000
-#define PORT_LOOK_US 10000
+__thread int rcl_in_library;
 
 /* rcl_rsocket() has made an rsocket, and makes no more. */
 static atomic_bool used, stopped;
@@ -71,10 +64,8 @@ int rcl_rsocket(int domain, int type, int protocol)
 	}
 	rs = rsocket(domain, type | RCL_INTERNAL, protocol);
 	/* librdmacm does not know the flag. */
-	if (rs < 0 && errno == ENOTSUP) {
+	if (rs < 0 && errno == ENOTSUP)
 		rs = rsocket(domain, type, protocol);
-		rcl_file_close_in_children();
-	}
 	if (rs < 0)
 		return rs;
 	atomic_store(&used, true);
@@ -145,7 +136,7 @@ static socklen_t listen_address(int fd, struct sockaddr_storage *any)
 static int listen_on(int fd)
 {
 	struct sockaddr_storage any;
-	int one = 1, rs, saved;
+	int one = 1, rs;
 	socklen_t length = listen_address(fd, &any);
 
 	if (!length)
@@ -156,20 +147,8 @@ static int listen_on(int fd)
 	rsetsockopt(rs, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (!rbind(rs, (struct sockaddr *)&any, length) && !rlisten(rs, 1))
 		return rs;
-	saved = errno;
 	rclose(rs);
-	errno = saved;
 	return -1;
-}
-
-static int listen_when_free(int fd)
-{
-	int64_t deadline = rcl_deadline_ms(PORT_MS);
-	int rs;
-
-	while ((rs = listen_on(fd)) < 0 && errno == EADDRINUSE && rcl_time_left(deadline))
-		usleep(PORT_LOOK_US);
-	return rs;
 }
 
 /*
@@ -184,13 +163,13 @@ static bool was_declined(int fd)
 	return rcl_libc()->recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-/* Waits for the rsocket of the client; returns -1 if the connection stays with TCP. */
-static int await_rsocket(int listener, int fd, int limit_ms)
+/* Waits for the rsocket of the client; returns -1 if it stays with TCP. */
+static int await_rsocket(int listener, int fd)
 {
 	struct pollfd polls[] = {
 		{ .fd = listener, .events = POLLIN }, { .fd = fd, .events = POLLIN },
 	};
-	int64_t deadline = rcl_deadline_ms(limit_ms);
+	int64_t deadline = RCL_NO_END;
 	int ret, left;
 
 	do {
@@ -204,21 +183,21 @@ static int await_rsocket(int listener, int fd, int limit_ms)
 			if (was_declined(fd))
 				return -1;
 			polls[1].fd = -1;
-			deadline = rcl_deadline_ms(limit_ms);
+			deadline = rcl_deadline_ms(PEER_SECONDS * 1000);
 		}
 	} while (left);
 	return -1;
 }
 
-/* Invites the client. Returns its rsocket, or -1 if the connection stays with TCP. */
-static int accept_on(int listener, int fd, int limit_ms)
+/* Invites the client. Returns its rsocket, or -1 if it stays with TCP. */
+static int accept_on(int listener, int fd)
 {
 	uint32_t invitation = 0;
 
-	if (was_declined(fd) || rcl_libc()->send(fd, &invitation, sizeof(invitation),
-						 MSG_NOSIGNAL) != sizeof(invitation))
+	if (rcl_libc()->send(fd, &invitation, sizeof(invitation), MSG_NOSIGNAL) !=
+	    sizeof(invitation))
 		return -1;
-	return await_rsocket(listener, fd, limit_ms);
+	return await_rsocket(listener, fd);
 }
 
 static void wait_turn(sem_t *turn)
@@ -231,18 +210,19 @@ static void wait_turn(sem_t *turn)
 		;
 }
 
-static int begin_passive(int fd, int limit_ms)
+static int begin_passive(int fd)
 {
 	sem_t *turn = sem_open(FORK_SEMAPHORE, O_CREAT | O_RDWR, 0770, 1);
 	int listener, rs = -1;
 
+	/* Without the semaphore, a server that finds the port in use stays with TCP. */
 	if (turn == SEM_FAILED)
 		rcl_log("semaphore %s: %s; it is done without", FORK_SEMAPHORE, strerror(errno));
 	else
 		wait_turn(turn);
-	listener = listen_when_free(fd);
+	listener = listen_on(fd);
 	if (listener >= 0) {
-		rs = accept_on(listener, fd, limit_ms);
+		rs = accept_on(listener, fd);
 		rclose(listener);
 	}
 	if (turn != SEM_FAILED) {
@@ -261,18 +241,15 @@ static bool is_due(struct rcl_file *file, bool server_only)
 
 void rcl_delayed_begin(int fd, struct rcl_file *file, bool server_only)
 {
-	int saved = errno, rs, limit;
+	int saved = errno, rs;
 
-	rcl_lend_begin(fd, file);
 	if (!is_due(file, server_only))
 		return;
 	pthread_mutex_lock(&file->lock);
 	if (!is_due(file, server_only))
 		goto out;
-	limit = server_only || rcl_libc()->fcntl(fd, F_GETFL) & O_NONBLOCK ? CLIENT_NONBLOCK_MS :
-									     CLIENT_MS;
 	rcl_in_library++;
-	rs = atomic_load(&file->kind) == RCL_FILE_TCP_PASSIVE ? begin_passive(fd, limit) :
+	rs = atomic_load(&file->kind) == RCL_FILE_TCP_PASSIVE ? begin_passive(fd) :
 								begin_active(fd);
 	rcl_in_library--;
 	if (rs < 0) {
@@ -297,8 +274,6 @@ struct rcl_file *rcl_rsocket_of(int fd)
 {
 	struct rcl_file *file = rcl_file_get(fd);
 
-	if (file)
-		rcl_lend_begin(fd, file);
 	if (!file || atomic_load_explicit(&file->kind, memory_order_acquire) == RCL_FILE_RSOCKET)
 		return file;
 	rcl_file_done(file, 0);

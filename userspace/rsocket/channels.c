@@ -2,46 +2,19 @@
 /*
  * Channels of events and completions.
  *
- * The kernel ends the ids of a channel when its last descriptor is closed. A child of fork() would
- * keep the sockets of its parent alive with its copies, listeners above all, which nobody serves
- * after the end of the parent. So it closes them at once.
- *
  * Locking: none.
  */
 #include "rsocket/channels.h"
 
 #include <fcntl.h>
-#include <pthread.h>
-#include <unistd.h>
 
 #include "api/init.h"
 #include "base/err.h"
 #include "base/fd.h"
-#include "base/fdtable.h"
 #include "core/channel.h"
-
-/* The open event channels. */
-static struct rcl_fdtable channels;
-
-static void forked(void)
-{
-	int fd = -1;
-
-	while ((fd = rcl_fdtable_next(&channels, (unsigned int)fd + 1)) >= 0) {
-		if (atomic_exchange(&rcl_fdtable_find(&channels, fd)->object, NULL))
-			close(fd);
-	}
-}
-
-static void follow_forks(void)
-{
-	pthread_atfork(NULL, NULL, forked);
-}
 
 struct rdma_event_channel *rcl_event_channel(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	struct rcl_fdslot *slot;
 	struct rdma_event_channel *channel = NULL;
 	int ret = rcl_init();
 
@@ -52,20 +25,7 @@ struct rdma_event_channel *rcl_event_channel(void)
 		return NULL;
 	}
 	fcntl(channel->fd, F_SETFL, fcntl(channel->fd, F_GETFL) | O_NONBLOCK);
-	pthread_once(&once, follow_forks);
-	slot = rcl_fdtable_make(&channels, channel->fd);
-	if (slot)
-		atomic_store(&slot->object, channel);
 	return channel;
-}
-
-void rcl_event_channel_close(struct rdma_event_channel *channel)
-{
-	struct rcl_fdslot *slot = rcl_fdtable_find(&channels, channel->fd);
-
-	if (slot)
-		atomic_store(&slot->object, NULL);
-	rdma_destroy_event_channel(channel);
 }
 
 struct ibv_comp_channel *rcl_comp_channel(struct ibv_context *verbs)

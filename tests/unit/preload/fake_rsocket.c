@@ -9,10 +9,8 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <pthread.h>
 #include <rdma/rsocket.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,24 +28,6 @@ struct fake fake;
 static struct {
 	int domain, port, peer_port, held, watched, late;
 } state[MOST];
-
-static atomic_bool is_open[MOST];
-
-/* Rsockets belong to the process that made them. */
-static void forked(void)
-{
-	int fd;
-
-	for (fd = 0; fd < MOST; fd++) {
-		if (atomic_exchange(&is_open[fd], false))
-			close(fd);
-	}
-}
-
-static void follow_forks(void)
-{
-	pthread_atfork(NULL, NULL, forked);
-}
 
 void fake_reset(void)
 {
@@ -95,15 +75,11 @@ static int fail_with(int err)
 
 static int made(int fd, int domain)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, follow_forks);
 	if (fd < 0)
 		return -1;
 	if (fd >= MOST)
 		abort();
 	memset(&state[fd], 0, sizeof(state[fd]));
-	atomic_store(&is_open[fd], true);
 	state[fd].domain = domain;
 	atomic_fetch_add(&fake.made, 1);
 	return fd + FAKE_BASE;
@@ -131,28 +107,15 @@ int rsocket(int domain, int type, int protocol)
 	return made(type & RCL_INTERNAL ? raised(fd) : fd, domain);
 }
 
-/* A port that TCP does not use: tests of other programs may run on this machine. */
-static int free_port(void)
-{
-	struct sockaddr_in in = { .sin_family = AF_INET };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	socklen_t size = sizeof(in);
-
-	if (bind(fd, (struct sockaddr *)&in, size) ||
-	    getsockname(fd, (struct sockaddr *)&in, &size))
-		abort();
-	close(fd);
-	return ntohs(in.sin_port);
-}
-
 int rbind(int socket, const struct sockaddr *addr, socklen_t addrlen)
 {
+	static atomic_int next = 40000;
 	int fd = REAL(socket), port = port_of(addr);
 	struct sockaddr_un name;
 
 	(void)addrlen;
 	if (!port)
-		port = free_port();
+		port = atomic_fetch_add(&next, 1);
 	if (bind(fd, (struct sockaddr *)&name, name_of(port, &name)))
 		return -1;
 	state[fd].port = port;
@@ -234,7 +197,6 @@ int rclose(int socket)
 	atomic_fetch_add(&fake.closed, 1);
 	if (state[fd].watched)
 		atomic_fetch_add(&fake.closed_watched, 1);
-	atomic_store(&is_open[fd], false);
 	return close(fd);
 }
 
