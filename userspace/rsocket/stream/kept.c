@@ -11,7 +11,10 @@
  * What is kept is bounded in number and bytes, and destroyed after KEPT_MS, or when something else
  * cannot be created.
  *
- * Locking: one mutex, which protects the list; service.lock is taken under it.
+ * Locking: lock protects the list; service.lock is taken under it. Entries are destroyed under
+ * ending, which is taken before lock: who needs what they occupy waits until they are gone. fork()
+ * waits as well, and takes the locks of pages and devices only afterwards, as these were in use
+ * before the first stream was closed.
  */
 #include "rsocket/stream/kept.h"
 
@@ -54,6 +57,7 @@ static void expire(struct rcl_task *task);
 
 struct rcl_task rcl_kept_task = { .run = expire, .fd = -1, .due = RCL_FOREVER };
 
+static pthread_mutex_t ending = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct kept list[KEPT_MOST];	/* the oldest first */
 static unsigned int count;
@@ -61,12 +65,14 @@ static size_t bytes;
 
 static void before_fork(void)
 {
+	pthread_mutex_lock(&ending);
 	pthread_mutex_lock(&lock);
 }
 
 static void in_parent(void)
 {
 	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&ending);
 }
 
 /* The objects are those of the parent, which goes on using them. */
@@ -76,6 +82,7 @@ static void in_child(void)
 	bytes = 0;
 	rcl_kept_task.added = false;
 	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&ending);
 }
 
 static void follow_forks(void)
@@ -128,10 +135,13 @@ bool rcl_kept_end(int64_t now)
 {
 	int64_t next;
 	struct kept old;
-	bool any = false;
+	bool any = pthread_mutex_trylock(&ending);
 
+	if (any)
+		pthread_mutex_lock(&ending);
 	for (; take_over(now, &old, &next); any = true)
 		destroy(&old);
+	pthread_mutex_unlock(&ending);
 	if (next != RCL_FOREVER)
 		rcl_service_due(&rcl_kept_task, next);
 	return any;

@@ -34,8 +34,8 @@ bool rcl_kept_give(struct rcl_stream *s);
  * rcl_kept_end - destroy what nobody has taken until now
  * @now: nanoseconds of CLOCK_MONOTONIC; RCL_FOREVER: everything is destroyed
  *
- * Context: The caller may hold the lock of a socket.
- * Return: whether there was something
+ * Context: The caller may hold the lock of a socket. Waits while another thread destroys something.
+ * Return: whether there was something, also if another thread has destroyed it
  */
 bool rcl_kept_end(int64_t now);
 
