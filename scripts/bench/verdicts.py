@@ -289,6 +289,22 @@ def _rsocket(found: Found, row: Row, key: str, unit: str, get: Callable[[Record]
         row.verdict = verdict(statistics.median(gain) >= least)
 
 
+def _crowd(found: Found, row: Row) -> None:
+    memory = {}
+    for name in (OURS, STOCK):
+        for record in found.of("rsocket-crowd", name):
+            memory[name, record["variant"]] = record["resident"] / record["count"] / 1024
+            setattr(row, name, f"{memory[name, record['variant']]:,.0f} KiB, "
+                               f"{record['descriptors'] / record['count']:.1f} descriptors")
+            if name == OURS:
+                row.note += f"{record['count']} of ours: {record['idle_us'] / 1e3:.1f} ms of processor time in 5 s. "
+                row.verdict = verdict(record["idle_us"] < 5000 and row.verdict != MISSED)
+    if len(memory) == 3:
+        each = memory[OURS, "100"] / memory[STOCK, "100"]
+        row.ratio = f"{each:.2f}x the memory"
+        row.verdict = verdict(each <= 1.01 and row.verdict != MISSED)
+
+
 @dataclass
 class Target:
     """A row of the table: its records, the target, and the function that evaluates it."""
@@ -327,6 +343,7 @@ TARGETS = [
     Target("rsocket-bulk", "data of an rsocket, RoCE", ">= 1x",
            lambda found, row: _rsocket(found, row, "rsocket-bulk", " MB/s",
                                        lambda record: record["count"] * PIECE / record["up_us"], 1)),
+    Target("rsocket-crowd", "a client's idle rsocket: memory, descriptors", "<= 1x the memory, no processor", _crowd),
     Target("disconnect", "synchronous disconnect from a dead peer", "the id's deadline", _disconnect),
 ]
 

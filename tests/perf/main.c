@@ -19,6 +19,7 @@
  *	messages	COUNT messages of 64 bytes of an rsocket, and their answers
  *	bulk		COUNT pieces of 64 KiB of an rsocket
  *	streams		COUNT connections of rsockets, one after the other
+ *	crowd		COUNT connections of rsockets that are idle: what they occupy
  *	floor		counts what the floor module does for the text in $PERF_FLOOR
  *
  *	-a ADDRESS -s SOURCE -N NETNS -p PORT -P PEERS -n COUNT -w WINDOW -q QPN -i MS
@@ -68,6 +69,7 @@ static const struct {
 	{ "messages", measure_messages },
 	{ "bulk", measure_bulk },
 	{ "streams", measure_streams },
+	{ "crowd", measure_crowd },
 };
 
 /* 0 while instructions are counted: reading the clock is a system call in an emulated guest. */

@@ -180,5 +180,6 @@ void hold_listeners(void);
 void measure_messages(void);
 void measure_bulk(void);
 void measure_streams(void);
+void measure_crowd(void);
 
 #endif

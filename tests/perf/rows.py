@@ -165,11 +165,14 @@ def disconnect(stacks: Stacks, records: Records) -> None:
 
 
 def streams(stacks: Stacks, records: Records) -> None:
-    """Messages and data of rsockets."""
+    """Messages and data of rsockets, and what idle ones occupy. Stock stalls with some hundreds of them."""
     for number in records.rounds(5):
         for mode, count in (("messages", records.count(2000)), ("bulk", records.count(640))):
             for stack in records.turns(stacks, number):
                 records.add(f"rsocket-{mode}", stack.name, drive(stack, f"{ROCE} -n {count} {mode}"), number=number)
+    for stack, count in ((stacks[0], 1000), (stacks[0], 100), (stacks[1], 100)):
+        found = drive(stack, f"{ROCE} -n {records.count(count)} crowd")
+        records.add("rsocket-crowd", stack.name, found, variant=str(count))
 
 
 def cmtime(stacks: Stacks, records: Records) -> None:

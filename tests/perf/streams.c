@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Measurements of rsockets: messages and answers, data in one direction, connections. */
+/* Measurements of rsockets: messages and answers, data in one direction, connections, idle ones. */
+#include <dirent.h>
 #include <err.h>
 #include <rdma/rsocket.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "perf.h"
@@ -16,16 +19,20 @@
 /* Sixteen make a megabyte. */
 #define PIECE 65536
 #define BACKLOG 16
+/* For which idle sockets must not use the processor. */
+#define IDLE_S 5
 
 static char data[PIECE];
 
 /**
  * struct streams - what the server of a measurement does
  * @serve: what it does with a socket that it has accepted
+ * @keeps: the socket stays open
  * @served: how many it accepts
  */
 struct streams {
 	void (*serve)(int sock);
+	bool keeps;
 	int served;
 };
 
@@ -124,7 +131,8 @@ static void serve(const struct streams *streams, int pipe)
 		if (sock < 0)
 			give_up("raccept");
 		streams->serve(sock);
-		rclose(sock);
+		if (!streams->keeps)
+			rclose(sock);
 	}
 	if (write(pipe, "", 1) != 1)
 		exit(1);
@@ -169,7 +177,7 @@ static void say_streams(double began, double end)
 
 void measure_messages(void)
 {
-	struct server server = start_streams(&(struct streams) { serve_messages, 1 });
+	struct server server = start_streams(&(struct streams) { .serve = serve_messages, .served = 1 });
 	int sock = connect_stream();
 	double began, end;
 
@@ -193,7 +201,7 @@ void measure_messages(void)
 
 void measure_bulk(void)
 {
-	struct server server = start_streams(&(struct streams) { serve_bulk, 1 });
+	struct server server = start_streams(&(struct streams) { .serve = serve_bulk, .served = 1 });
 	int sock = connect_stream();
 	double began, end;
 
@@ -213,7 +221,9 @@ void measure_bulk(void)
 void measure_streams(void)
 {
 	struct server server =
-		start_streams(&(struct streams) { serve_nothing, options.count + 1 });
+		start_streams(&(struct streams) {
+			.serve = serve_nothing, .served = options.count + 1,
+		});
 	double began, end;
 
 	/* Both ends have started their threads and opened their devices. */
@@ -226,5 +236,76 @@ void measure_streams(void)
 	end = now_us();
 	count_end();
 	say_streams(began, end);
+	server_end(&server);
+}
+
+/* Descriptors of this process. */
+static int descriptors(void)
+{
+	struct dirent *entry;
+	/* Not that of the folder itself. */
+	int count = -1;
+	DIR *dir = opendir("/proc/self/fd");
+
+	if (!dir)
+		give_up("/proc/self/fd");
+	while ((entry = readdir(dir)))
+		count += entry->d_name[0] != '.';
+	closedir(dir);
+	return count;
+}
+
+/* Resident memory of this process, in bytes. */
+static double resident(void)
+{
+	unsigned long pages;
+	FILE *file = fopen("/proc/self/statm", "r");
+
+	if (!file || fscanf(file, "%*u %lu", &pages) != 1)
+		give_up("/proc/self/statm");
+	fclose(file);
+	return (double)pages * sysconf(_SC_PAGESIZE);
+}
+
+static void serve_later(int sock)
+{
+	(void)sock;
+}
+
+/* Processor time of this process, in us. */
+static double processor_us(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+	return time.tv_sec * 1e6 + time.tv_nsec / 1e3;
+}
+
+/* Only the client's ends: librdmacm's raccept() stalls after a few sockets that stay open. */
+void measure_crowd(void)
+{
+	const struct rlimit many = { 1 << 20, 1 << 20 };
+	struct server server;
+	double memory, busy;
+	int fds;
+
+	/* Inherited by the server. */
+	if (setrlimit(RLIMIT_NOFILE, &many))
+		give_up("RLIMIT_NOFILE");
+	server = start_streams(&(struct streams) {
+			.serve = serve_later, .keeps = true, .served = options.count + 1,
+		});
+	/* This end has started its threads and opened its devices. */
+	connect_stream();
+	fds = descriptors();
+	memory = resident();
+	for (int i = 0; i < options.count; i++)
+		connect_stream();
+	printf(", \"descriptors\": %d, \"resident\": %.0f", descriptors() - fds,
+	       resident() - memory);
+	sleep(1);
+	busy = processor_us();
+	sleep(IDLE_S);
+	printf(", \"idle_us\": %.0f, \"failures\": 0", processor_us() - busy);
 	server_end(&server);
 }
