@@ -227,6 +227,7 @@ void rcl_endpoint_destroy(struct rcl_stream *s)
 	s->rx.buf = NULL;
 	s->rx.table = NULL;
 	s->comp = NULL;
+	s->unread = false;
 	s->pd = NULL;
 }
 

@@ -292,8 +292,33 @@ void rcl_stream_progress(struct rcl_stream *s)
 		rcl_sock_changed(&s->sock);
 }
 
+static void event_taken(struct rcl_stream *s, const struct ibv_cq *told)
+{
+	rcl_cq_told(told == s->recv_cq.cq ? &s->recv_cq :
+		    told == s->wake_cq.cq ? &s->wake_cq : &s->send_cq);
+}
+
+/* Reads an event of the channel, which has one; false: the stream is broken. */
+static bool take_event(struct rcl_stream *s)
+{
+	struct ibv_cq *told;
+	void *context;
+
+	if (ibv_get_cq_event(s->comp, &told, &context)) {
+		rcl_stream_broken(s, -ECONNRESET);
+		return false;
+	}
+	event_taken(s, told);
+	return true;
+}
+
 void rcl_stream_arm(struct rcl_stream *s, bool sends)
 {
+	if (s->unread) {
+		s->unread = false;
+		if (!take_event(s))
+			return;
+	}
 	rcl_cq_arm(&s->recv_cq);
 	/*
 	 * The completion of a control message makes room for a credit that had no work request, and
@@ -303,24 +328,18 @@ void rcl_stream_arm(struct rcl_stream *s, bool sends)
 		rcl_cq_arm(&s->send_cq);
 }
 
-static void event_taken(struct rcl_stream *s, const struct ibv_cq *told)
-{
-	rcl_cq_told(told == s->recv_cq.cq ? &s->recv_cq :
-		    told == s->wake_cq.cq ? &s->wake_cq : &s->send_cq);
-}
-
 void rcl_stream_drain(struct rcl_stream *s)
 {
 	struct pollfd fd = { .fd = s->comp->fd, .events = POLLIN };
-	struct ibv_cq *told;
 	bool any = false;
-	void *context;
 
+	if (s->sleeper)
+		return;
+	s->unread = false;
 	/* poll() first: the descriptor is a blocking one, for ibv_get_cq_event(). */
-	while (!s->sleeper && (s->recv_cq.armed || s->send_cq.armed) && poll(&fd, 1, 0) > 0) {
-		if (ibv_get_cq_event(s->comp, &told, &context))
-			return rcl_stream_broken(s, -ECONNRESET);
-		event_taken(s, told);
+	while ((s->recv_cq.armed || s->send_cq.armed) && poll(&fd, 1, 0) > 0) {
+		if (!take_event(s))
+			return;
 		any = true;
 	}
 	/* Other threads may wait for the queue, which is not armed any more. */
@@ -359,14 +378,18 @@ static void give_back(void *arg)
 	rcl_sock_put(&s->sock);
 }
 
-/* Sleeps until the channel has an event, and reads it. */
-static int get_event(struct rcl_stream *s, struct ibv_cq **told)
+/*
+ * Sleeps until the channel has an event, and reads it, or finds out that it is there and leaves it
+ * to the next arming: reading costs a system call, and the answer has arrived.
+ */
+static int await_event(struct rcl_stream *s, struct ibv_cq **told)
 {
 	struct pollfd fd = { .fd = s->comp->fd, .events = POLLIN };
 	bool polls = rcl_cancel_loses();
 	void *context;
 	int ret;
 
+	*told = NULL;
 	pthread_cleanup_push(give_back, s);
 	rcl_sleep_begin();
 	do {
@@ -375,9 +398,7 @@ static int get_event(struct rcl_stream *s, struct ibv_cq **told)
 	} while (polls && ret < 0 && errno == EINTR && rcl_signals_restart());
 	rcl_sleep_end();
 	pthread_cleanup_pop(0);
-	if (polls && ret > 0)
-		ret = ibv_get_cq_event(s->comp, told, &context);
-	return ret ? rcl_errno() : 0;
+	return ret < 0 ? rcl_errno() : 0;
 }
 
 static int sleep_for_event(struct rcl_stream *s)
@@ -387,11 +408,13 @@ static int sleep_for_event(struct rcl_stream *s)
 
 	s->sleeper = true;
 	pthread_mutex_unlock(&s->sock.lock);
-	ret = get_event(s, &told);
+	ret = await_event(s, &told);
 	pthread_mutex_lock(&s->sock.lock);
 	s->sleeper = false;
-	if (!ret)
+	if (!ret && told)
 		event_taken(s, told);
+	else if (!ret)
+		s->unread = true;
 	/*
 	 * Threads that poll the channel may have missed the event, or left the channel to this
 	 * thread.
@@ -439,6 +462,10 @@ static int sleep_until(struct rcl_stream *s, bool (*test)(struct rcl_stream *s),
 			ret = sleep_and_poll(s, deadline);
 		if (ret)
 			return ret;
+		/* Before arming, which is a system call: the answer is what the caller waits for. */
+		rcl_stream_progress(s);
+		if (test(s))
+			return 0;
 	}
 }
 

@@ -168,6 +168,7 @@ struct rcl_rx {
  * @swap: the peer has the other byte order
  * @librdmacm: the peer is librdmacm
  * @sleeper: a thread is in ibv_get_cq_event(): no other thread may read events of the channel
+ * @unread: the channel has an event, which woke a thread; read before the next arming
  * @spin: how long a call polls for completions before it sleeps
  * @tries: number of attempts of the current step of the connect
  * @id: of the connection manager; NULL: none yet
@@ -217,6 +218,7 @@ struct rcl_stream {
 	bool swap;
 	bool librdmacm;
 	bool sleeper;
+	bool unread;
 	struct rcl_spin spin;
 	unsigned int tries;
 	struct rdma_cm_id *id;

@@ -2,6 +2,7 @@
 /* Tests of rsockets that are connected: data, its limits, and the end of each direction. */
 #include <signal.h>
 
+#include "fake/fake_cq.h"
 #include "sockets.h"
 
 #define MEGABYTE 1048576
@@ -326,6 +327,25 @@ SOCKET_TEST(close_that_is_interrupted_sends_all)
 	assert_null(result_of(thread));
 	assert_int_equal(rclose(s.server), 0);
 	assert_int_equal(rclose(s.listener), 0);
+}
+
+/* Arming is a system call, which the next wait makes if there is one. */
+SOCKET_TEST(woken_receiver_returns_before_it_arms)
+{
+	struct sockets s = connected();
+	const struct fake_cq *cq = (struct fake_cq *)(void *)fake_wire_qp(1)->recv_cq;
+	pthread_t thread;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(pthread_create(&thread, NULL, receive_one, &s.server), 0);
+		usleep(20000);
+		assert_int_equal(cq->armed, FAKE_ARMED_ANY);
+		assert_int_equal(rsend(s.client, "a", 1, 0), 1);
+		assert_ptr_equal(result_of(thread), (void *)1);
+		assert_int_equal(cq->armed, FAKE_ARMED_NO);
+	}
+	close_all(&s);
 }
 
 SOCKET_TEST(two_receivers_get_a_byte_each)
