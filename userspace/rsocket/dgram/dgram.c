@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "base/fd.h"
+#include "rsocket/channels.h"
 #include "rsocket/dgram/dgram_data.h"
 #include "rsocket/dgram/dserve.h"
 #include "rsocket/dgram/local.h"
@@ -259,7 +260,7 @@ static void free_dgram(struct rcl_sock *sock)
 	rcl_resolve_free_all(d);
 	rcl_local_free_all(d);
 	if (d->channel)
-		rdma_destroy_event_channel(d->channel);
+		rcl_event_channel_close(d->channel);
 	close(d->udp);
 	pthread_mutex_destroy(&d->gate);
 	rcl_sock_fini(sock);

@@ -75,7 +75,7 @@ void rcl_events_put(struct rcl_events *events)
 	if (!events || atomic_fetch_sub(&events->refs, 1) != 1)
 		return;
 	rcl_service_remove(&events->task);
-	rdma_destroy_event_channel(events->channel);
+	rcl_event_channel_close(events->channel);
 	if (events->eventfd >= 0)
 		close(events->eventfd);
 	pthread_mutex_destroy(&events->lock);

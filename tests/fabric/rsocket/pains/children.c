@@ -79,3 +79,32 @@ PAIN(child_connects, 40, STOCK_VARIES)
 	child_does(connect_too, fd);
 	exchange(fd);
 }
+
+/* A child that has nothing to do with the listener, and lives on. */
+PAIN(listener_ends_with_its_process, 40, STOCK_VARIES)
+{
+	pid_t listener, child = 0;
+	int ready[2], status = -1, fd;
+	struct sockaddr_storage addr = get_address(pain_address, 0);
+
+	MUST(pipe(ready));
+	listener = MUST(fork());
+	if (!listener) {
+		MUST(rlisten(bound(pain_address, pain_port), 1));
+		child = MUST(fork());
+		if (!child) {
+			alarm(60);
+			pause();
+		}
+		expect(write(ready[1], &child, sizeof(child)) == sizeof(child), "the pipe");
+		_exit(0);
+	}
+	expect(read(ready[0], &child, sizeof(child)) == sizeof(child), "nobody listens");
+	MUST(waitpid(listener, &status, 0));
+	fd = MUST(rsocket(addr.ss_family, SOCK_STREAM, 0));
+	alarm(20);
+	expect(connect_to(fd, pain_address, pain_port) < 0, "who has accepted?");
+	kill(child, SIGKILL);
+	expect(errno == ECONNREFUSED, "rconnect: %s", error_name(errno));
+	MUST(rclose(fd));
+}

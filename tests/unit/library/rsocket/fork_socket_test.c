@@ -6,12 +6,16 @@
 #include <sys/wait.h>
 
 #include "dgrams.h"
+#include "rsocket/stream/events.h"
 #include "rsocket/stream/stream.h"
 
 #define PATIENCE 20	/* seconds until a child counts as hanging */
 
 /* Buffers of a stream. */
 static void *ring, *sent;
+
+/* Event channels of a listener and of a client. */
+static int channels[2];
 
 /* Ends a child without the sanitizer's checks, which would miss the threads of the parent. */
 static _Noreturn void leave(int code)
@@ -119,6 +123,33 @@ SOCKET_TEST(child_has_no_window_into_the_buffers)
 	rcl_sock_put(sock);
 	talk(&s);
 	in_child(look_in_child, &s);
+	talk(&s);
+	close_all(&s);
+}
+
+/* The last descriptor of a channel ends its ids: a child must not have one. */
+static int look_for_channels(struct sockets *s)
+{
+	(void)s;
+	return fcntl(channels[0], F_GETFD) != -1 || fcntl(channels[1], F_GETFD) != -1;
+}
+
+static int channel_of(int fd)
+{
+	struct rcl_sock *sock = rcl_sock_get(fd);
+	int channel = rcl_stream_of(sock)->events->channel->fd;
+
+	rcl_sock_put(sock);
+	return channel;
+}
+
+SOCKET_TEST(child_does_not_keep_sockets_alive)
+{
+	struct sockets s = connected();
+
+	channels[0] = channel_of(s.listener);
+	channels[1] = channel_of(s.client);
+	in_child(look_for_channels, &s);
 	talk(&s);
 	close_all(&s);
 }
