@@ -177,7 +177,8 @@ static void say_streams(double began, double end)
 
 void measure_messages(void)
 {
-	struct server server = start_streams(&(struct streams) { .serve = serve_messages, .served = 1 });
+	const struct streams streams = { .serve = serve_messages, .served = 1 };
+	struct server server = start_streams(&streams);
 	int sock = connect_stream();
 	double began, end;
 
@@ -201,7 +202,8 @@ void measure_messages(void)
 
 void measure_bulk(void)
 {
-	struct server server = start_streams(&(struct streams) { .serve = serve_bulk, .served = 1 });
+	const struct streams streams = { .serve = serve_bulk, .served = 1 };
+	struct server server = start_streams(&streams);
 	int sock = connect_stream();
 	double began, end;
 
