@@ -462,7 +462,7 @@ static int sleep_until(struct rcl_stream *s, bool (*test)(struct rcl_stream *s),
 			ret = sleep_and_poll(s, deadline);
 		if (ret)
 			return ret;
-		/* Before arming, which is a system call: the answer is what the caller waits for. */
+		/* Before arming, which is a system call: what the caller waits for may be there. */
 		rcl_stream_progress(s);
 		if (test(s))
 			return 0;
