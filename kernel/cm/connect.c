@@ -197,6 +197,7 @@ int rca_connect(struct rca_id *id, const struct rca_tp_conn *conn)
 	mutex_unlock(&id->op);
 	return ret;
 }
+RCA_EXPORT(rca_connect);
 
 /* The state has refused an operation: -ECONNRESET if the peer is the reason. */
 static int refusal_errno(const struct rca_id *id, int err)
@@ -277,6 +278,7 @@ out_unlock:
 	mutex_unlock(&id->op);
 	return ret;
 }
+RCA_EXPORT(rca_accept_as);
 
 /**
  * rca_reject() - reject a connection request or a reply
@@ -313,6 +315,7 @@ out_unlock:
 	mutex_unlock(&id->op);
 	return ret;
 }
+RCA_EXPORT(rca_reject);
 
 /**
  * rca_establish() - complete a connection on the active side
@@ -350,6 +353,7 @@ out_unlock:
 	mutex_unlock(&id->op);
 	return ret;
 }
+RCA_EXPORT(rca_establish);
 
 /**
  * rca_notify() - handle an asynchronous event of the QP of an id
@@ -395,6 +399,7 @@ int rca_notify(struct rca_id *id, u32 event)
 	mutex_unlock(&id->op);
 	return ret;
 }
+RCA_EXPORT(rca_notify);
 
 /*
  * Connect together with the resolution steps before it, in one call. If the steps complete inside

@@ -148,6 +148,7 @@ void rca_id_abort(struct rca_id *id)
 	teardown_id(id);
 	rca_id_put(id);
 }
+RCA_EXPORT(rca_id_abort);
 
 /**
  * rca_destroy() - destroy an id by its handle
@@ -170,6 +171,7 @@ int rca_destroy(struct rca_ctx *ctx, u32 handle, u32 *reported)
 	rca_id_put(id);		/* the table's */
 	return 0;
 }
+RCA_EXPORT(rca_destroy);
 
 /*
  * Post DEVICE_REMOVAL, unless the id has left the device, or is idle: it is then just being bound,
@@ -434,6 +436,7 @@ void rca_close_queue_ids(struct rca_ctx *ctx, struct rca_queue *queue)
 {
 	close_ids(ctx, queue, next_in_queue, destroy_in_queue);
 }
+RCA_EXPORT(rca_close_queue_ids);
 
 static struct rca_obj *next_in_ctx(struct closing *closing)
 {

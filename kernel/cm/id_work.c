@@ -100,6 +100,7 @@ int rca_disconnect(struct rca_id *id)
 	mutex_unlock(&id->op);
 	return ret;
 }
+RCA_EXPORT(rca_disconnect);
 
 /* Destroy the cm_id of a connection that has ended. The timewait, if any, is still to come. */
 static void drop_ended(struct rca_id *id)

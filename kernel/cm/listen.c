@@ -457,6 +457,7 @@ int rca_listen(struct rca_id *id, u32 backlog)
 	mutex_unlock(&id->op);
 	return ret;
 }
+RCA_EXPORT(rca_listen);
 
 /* Stop listening, if the id listens, and release its service IDs. Sleeps. */
 void rca_listen_stop(struct rca_id *id)

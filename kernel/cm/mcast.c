@@ -299,11 +299,13 @@ struct rca_member *rca_join(struct rca_id *id, const union rca_addr *group, bool
 	rca_obj_put(&member->obj);
 	return ERR_PTR(ret);
 }
+RCA_EXPORT(rca_join);
 
 u32 rca_join_handle(const struct rca_member *member)
 {
 	return member->obj.handle;
 }
+RCA_EXPORT(rca_join_handle);
 
 static void post_record_locked(struct rca_member *member, struct rca_event **record)
 {
@@ -357,6 +359,7 @@ int rca_join_publish(struct rca_member *member)
 		rca_join_abort(member);
 	return ret;
 }
+RCA_EXPORT(rca_join_publish);
 
 /**
  * rca_join_abort() - release a membership that was not published
@@ -370,6 +373,7 @@ void rca_join_abort(struct rca_member *member)
 	member_leave(member);
 	rca_obj_put(&member->obj);
 }
+RCA_EXPORT(rca_join_abort);
 
 /* The record for a result of the join, or for the loss of the group. */
 static void fill_record(struct rca_member *member, struct rdma_cm_alt_event *rec, int status,
@@ -443,6 +447,7 @@ int rca_leave(struct rca_ctx *ctx, u32 handle, u32 *reported)
 	rca_obj_put(obj);	/* the table's */
 	return 0;
 }
+RCA_EXPORT(rca_leave);
 
 /* The first membership of the id; NULL: none. */
 static struct rca_member *first_member(struct rca_id *id)
@@ -505,6 +510,7 @@ struct rca_id *rca_member_id(struct rca_obj *obj)
 {
 	return member_of(obj)->id;
 }
+RCA_EXPORT(rca_member_id);
 
 /* The address of the group of an object of kind RCA_KIND_MEMBER. */
 const union rca_addr *rca_member_group(struct rca_obj *obj)

@@ -198,6 +198,7 @@ int rca_set_option(struct rca_id *id, u32 level, u32 name, const void *val, u32 
 	mutex_unlock(&id->op);
 	return ret;
 }
+RCA_EXPORT(rca_set_option);
 
 /* Before option and address are set: the default of IPv6, as getsockopt(IPV6_V6ONLY). */
 static bool current_afonly(struct rca_id *id)

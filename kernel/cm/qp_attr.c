@@ -180,6 +180,7 @@ int rca_qp_attr(struct rca_id *id, u32 qp_state, struct ib_uverbs_qp_attr *out)
 	mutex_unlock(&id->op);
 	return ret;
 }
+RCA_EXPORT(rca_qp_attr);
 
 /*
  * Fill in the attributes for an event before there is a connection: only those of the transition to

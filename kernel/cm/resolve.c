@@ -585,6 +585,7 @@ int rca_resolve(struct rca_id *id, const struct rca_pipeline *pipe, u32 *done)
 	mutex_unlock(&id->op);
 	return ret;
 }
+RCA_EXPORT(rca_resolve);
 
 /*
  * Use a path that user space has resolved, and post ROUTE_RESOLVED, as route resolution does.

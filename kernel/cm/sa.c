@@ -485,6 +485,7 @@ int rca_service_resolve(struct rca_id *id, const struct rca_service_wanted *want
 	mutex_unlock(&id->op);
 	return ret;
 }
+RCA_EXPORT(rca_service_resolve);
 
 /* Cancel the pending query for service records of an id whose state permits no new one. */
 void rca_service_cancel(struct rca_id *id)
@@ -518,3 +519,4 @@ struct rca_services *rca_services_copy(struct rca_id *id)
 	mutex_unlock(&id->op);
 	return copy;
 }
+RCA_EXPORT(rca_services_copy);

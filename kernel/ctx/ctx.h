@@ -122,6 +122,9 @@ enum rca_kind {
  * @queues_lock: a leaf
  * @account: owner and resources
  * @memcg: memory cgroup that callbacks charge (immutable; holds a reference; may be NULL)
+ * @shared: its handles differ from those of all other contexts of which this is set, so that
+ *          rca_obj_find() finds them (set before the first object is created)
+ * @rcu: frees the context after rca_obj_find()
  */
 struct rca_ctx {
 	refcount_t ref;
@@ -136,6 +139,8 @@ struct rca_ctx {
 	spinlock_t queues_lock;
 	struct rca_account account;
 	struct mem_cgroup *memcg;
+	bool shared;
+	struct rcu_head rcu;
 };
 
 /**
@@ -179,6 +184,7 @@ bool rca_obj_unpublish(struct rca_obj *obj);
 void rca_obj_unreserve(struct rca_obj *obj);
 void rca_obj_release(struct rca_obj *obj);
 struct rca_obj *rca_obj_lookup(struct rca_ctx *ctx, u32 handle, enum rca_kind kind);
+struct rca_obj *rca_obj_find(u32 handle, enum rca_kind kind);
 struct rca_obj *rca_obj_claim_handle(struct rca_ctx *ctx, u32 handle, enum rca_kind kind);
 bool rca_obj_claim(struct rca_obj *obj);
 struct rca_obj *rca_obj_next(struct rca_ctx *ctx, unsigned long *pos);

@@ -3,8 +3,8 @@
  * Contexts and their handle tables. A handle is reserved while its object is built, published when
  * nothing can fail any more, and claimed by exactly one destroyer.
  *
- * Locking: the own lock of a table, in process context; look-ups under RCU; the lock of ctxs, a
- * leaf, for all contexts.
+ * Locking: the own lock of a table, in process context; look-ups under RCU; the locks of ctxs and
+ * of shared_handles, leaves, for all contexts.
  */
 #include "ctx/ctx.h"
 
@@ -20,12 +20,18 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 
+#include "lib/compat.h"
+
 /* Handles fit into an int, so that they can share members with errnos. */
 #define RCA_HANDLES XA_LIMIT(1, INT_MAX)
 
 /* All contexts, by serial number: a dump goes on behind the last context that it has read. */
 static DEFINE_XARRAY_FLAGS(ctxs, XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 static atomic_long_t last_serial;
+
+/* The contexts of the handles of contexts with &rca_ctx.shared. */
+static DEFINE_XARRAY_FLAGS(shared_handles, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
+static u32 next_shared;
 
 /**
  * rca_ctx_create() - create a context for the calling process
@@ -67,6 +73,7 @@ struct rca_ctx *rca_ctx_create(void)
 	}
 	return ctx;
 }
+RCA_EXPORT(rca_ctx_create);
 
 struct rca_ctx *rca_ctx_get(struct rca_ctx *ctx)
 {
@@ -93,8 +100,9 @@ void rca_ctx_put(struct rca_ctx *ctx)
 	rca_account_close(&ctx->account);
 	mem_cgroup_put(ctx->memcg);
 	put_pid(ctx->pid);
-	kfree(ctx);
+	kfree_rcu(ctx, rcu);
 }
+RCA_EXPORT(rca_ctx_put);
 
 /**
  * rca_ctx_next() - iterate over all contexts, the oldest first
@@ -120,6 +128,31 @@ struct rca_ctx *rca_ctx_next(struct rca_ctx *prev, u64 after)
 	return ctx;
 }
 
+/* Free a handle of a context with &rca_ctx.shared for the others. Any context. */
+static void free_shared(u32 handle)
+{
+	unsigned long flags;
+
+	xa_lock_irqsave(&shared_handles, flags);
+	__xa_erase(&shared_handles, handle);
+	xa_unlock_irqrestore(&shared_handles, flags);
+}
+
+static int reserve_handle(struct rca_ctx *ctx, u32 *handle, gfp_t gfp)
+{
+	int ret;
+
+	if (!ctx->shared)
+		return xa_alloc_cyclic(&ctx->table, handle, NULL, RCA_HANDLES, &ctx->next, gfp);
+	ret = xa_alloc_cyclic_irq(&shared_handles, handle, ctx, RCA_HANDLES, &next_shared, gfp);
+	if (ret < 0)
+		return ret;
+	ret = xa_reserve(&ctx->table, *handle, gfp);
+	if (ret)
+		free_shared(*handle);
+	return ret;
+}
+
 /**
  * rca_obj_reserve() - initialize an object and reserve a handle for it
  * @obj: the object
@@ -138,7 +171,7 @@ int rca_obj_reserve(struct rca_obj *obj, struct rca_ctx *ctx, const struct rca_o
 {
 	int ret;
 
-	ret = xa_alloc_cyclic(&ctx->table, &obj->handle, NULL, RCA_HANDLES, &ctx->next, gfp);
+	ret = reserve_handle(ctx, &obj->handle, gfp);
 	if (ret < 0)
 		return ret;
 	refcount_set(&obj->ref, 1);
@@ -191,9 +224,12 @@ void rca_obj_release(struct rca_obj *obj)
 {
 	struct rca_ctx *ctx = obj->ctx;
 
+	if (ctx->shared)
+		free_shared(obj->handle);
 	obj->type->release(obj);
 	rca_ctx_put(ctx);
 }
+RCA_EXPORT(rca_obj_release);
 
 /**
  * rca_obj_lookup() - find an object by its handle
@@ -220,6 +256,28 @@ struct rca_obj *rca_obj_lookup(struct rca_ctx *ctx, u32 handle, enum rca_kind ki
 	rcu_read_unlock();
 	return obj;
 }
+
+/**
+ * rca_obj_find() - find an object of any context with &rca_ctx.shared by its handle
+ * @handle: the handle, from user space
+ * @kind: the required kind
+ *
+ * Context: Any context.
+ * Return: as rca_obj_lookup().
+ */
+struct rca_obj *rca_obj_find(u32 handle, enum rca_kind kind)
+{
+	struct rca_obj *obj = ERR_PTR(-ENOENT);
+	struct rca_ctx *ctx;
+
+	rcu_read_lock();
+	ctx = xa_load(&shared_handles, handle);
+	if (ctx)
+		obj = rca_obj_lookup(ctx, handle, kind);
+	rcu_read_unlock();
+	return obj;
+}
+RCA_EXPORT(rca_obj_find);
 
 /**
  * rca_obj_claim_handle() - remove an object from the table, in order to destroy it

@@ -25,6 +25,7 @@
 #include <linux/string.h>
 #include <net/net_namespace.h>
 
+#include "lib/compat.h"
 #include "lib/testing.h"
 
 /* Records that are put into the ring under one hold of the spinlock. */
@@ -180,6 +181,7 @@ struct rca_queue *rca_queue_create(struct rca_ctx *ctx, u32 record_size, bool ha
 	}
 	return queue;
 }
+RCA_EXPORT(rca_queue_create);
 
 struct rca_queue *rca_queue_get(struct rca_queue *queue)
 {
@@ -215,6 +217,7 @@ void rca_queue_put(struct rca_queue *queue)
 	rca_ctx_put(ctx);
 	kfree(queue);
 }
+RCA_EXPORT(rca_queue_put);
 
 /**
  * rca_queue_mark_closed() - refuse new sources, and wake all waiting threads
@@ -231,6 +234,7 @@ void rca_queue_mark_closed(struct rca_queue *queue)
 	spin_unlock_irqrestore(&queue->lock, flags);
 	wake_up_interruptible_all(&queue->wait);
 }
+RCA_EXPORT(rca_queue_mark_closed);
 
 /**
  * rca_queue_next_owner() - get an id that still posts to a queue
@@ -452,6 +456,24 @@ bool rca_queue_ready(struct rca_queue *queue)
 	return !list_empty_careful(&queue->items) || rca_queue_unread(queue);
 }
 
+/**
+ * rca_queue_poll() - poll the file of a queue
+ * @queue: the queue
+ * @file: the file
+ * @wait: table of the caller
+ *
+ * Context: Process context.
+ * Return: EPOLLIN | EPOLLRDNORM if there is an event to deliver, else 0.
+ */
+__poll_t rca_queue_poll(struct rca_queue *queue, struct file *file, poll_table *wait)
+{
+	poll_wait(file, &queue->wait, wait);
+	smp_mb();	/* pairs with wq_has_sleeper() in rca_queue_wake() */
+	rca_queue_fill(queue);
+	return rca_queue_ready(queue) ? EPOLLIN | EPOLLRDNORM : 0;
+}
+RCA_EXPORT(rca_queue_poll);
+
 /*
  * The ring, if records may be put into it: it is mapped, not full, and no thread waits in read() or
  * copies a record. Else NULL.
@@ -541,13 +563,20 @@ static void add_locked(struct rca_queue *queue, struct rca_source *src, struct r
 	posted_locked(queue);
 }
 
+/* Are events of a source dropped, as its program has not named it yet? */
+static bool is_mute(const struct rca_source *src, const struct rca_queue *queue)
+{
+	lockdep_assert_held(&queue->lock);
+	return queue->needs_cookie && !src->cookie;
+}
+
 /**
  * rca_post() - post an event
  * @src: its source
  * @ev: the event; owned by the queue from now on
  *
- * Without a queue the event is dropped. Before a connection request is posted, the caller must
- * check under the same lock that there is a queue.
+ * Without a queue the event is dropped, or by &rca_queue.needs_cookie. Before a connection request
+ * is posted, the caller must check under the same lock that there is a queue.
  *
  * Context: Any context. The caller holds the source's lock.
  */
@@ -565,8 +594,12 @@ void rca_post(struct rca_source *src, struct rca_event *ev)
 	ev->src = src;
 	spin_lock(&queue->lock);
 	rca_queue_reap_locked(queue);
-	add_locked(queue, src, &ev->item);
+	if (ev->child || !is_mute(src, queue)) {
+		add_locked(queue, src, &ev->item);
+		ev = NULL;
+	}
 	spin_unlock(&queue->lock);
+	rca_event_free(ev);
 	rca_queue_wake(queue);
 }
 
@@ -622,7 +655,8 @@ static void post_notice_locked(struct rca_queue *queue, struct rca_source *src, 
  * @status: its status; ignored for a type that has none
  *
  * Context: Any context. The caller holds the source's lock.
- * Return: false if there is no queue, or an event of this type is pending already.
+ * Return: false if there is no queue, it drops the event (&rca_queue.needs_cookie), or an event of
+ *         this type is pending already.
  */
 bool rca_post_notice(struct rca_source *src, u32 type, int status)
 {
@@ -635,7 +669,7 @@ bool rca_post_notice(struct rca_source *src, u32 type, int status)
 		return false;
 	spin_lock(&queue->lock);
 	rca_queue_reap_locked(queue);	/* an event that user space has taken is not pending */
-	fresh = !(src->pending & BIT(type));
+	fresh = !(src->pending & BIT(type)) && !is_mute(src, queue);
 	if (fresh) {
 		src->pending |= BIT(type);
 		post_notice_locked(queue, src, type, notice_has_status(type) ? status : 0);
@@ -670,6 +704,7 @@ int rca_queue_wait(struct rca_queue *queue)
 	spin_unlock_irq(&queue->lock);
 	return ret;
 }
+RCA_EXPORT(rca_queue_wait);
 
 /**
  * rca_queue_peek() - get the record of the next event, and leave the event in the queue
@@ -706,6 +741,7 @@ bool rca_queue_peek(struct rca_queue *queue, struct rca_delivery *dlv)
 	spin_unlock_irq(&queue->lock);
 	return item;
 }
+RCA_EXPORT(rca_queue_peek);
 
 /**
  * rca_queue_release() - the event from rca_queue_peek() was not delivered
@@ -723,6 +759,7 @@ void rca_queue_release(struct rca_queue *queue)
 	queue->held = NULL;
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
+RCA_EXPORT(rca_queue_release);
 
 /*
  * Publish the new id of a connection request that is about to be delivered; its events go to
@@ -775,6 +812,7 @@ bool rca_queue_consume(struct rca_queue *queue, struct rca_delivery *dlv)
 	mutex_unlock(&queue->consume);
 	return held;
 }
+RCA_EXPORT(rca_queue_consume);
 
 /**
  * rca_queue_fill() - put waiting events into the ring

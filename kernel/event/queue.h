@@ -80,6 +80,8 @@ struct rdma_cm_alt_ring;
  *        must not be put into the ring. NULL: none, or it was dropped or moved (lock: @lock)
  * @closed: no further source may be attached (lock: @lock)
  * @has_file: user space has a file descriptor; else the private queue of one id (immutable)
+ * @needs_cookie: events of a source without a cookie are dropped, except connection requests
+ *                (set before the first source is attached)
  */
 struct rca_queue {
 	refcount_t ref;
@@ -103,6 +105,7 @@ struct rca_queue {
 	struct rca_item *held;
 	bool closed;
 	bool has_file;
+	bool needs_cookie;
 };
 
 /**
@@ -139,6 +142,7 @@ struct rca_queue_stat {
 
 struct rca_queue *rca_queue_create(struct rca_ctx *ctx, u32 record_size, bool has_file);
 bool rca_queue_ready(struct rca_queue *queue);
+__poll_t rca_queue_poll(struct rca_queue *queue, struct file *file, poll_table *wait);
 void rca_queue_release(struct rca_queue *queue);
 void rca_queue_mark_closed(struct rca_queue *queue);
 struct rca_queue *rca_queue_next(struct rca_ctx *ctx, struct rca_queue *prev, u32 after);
@@ -281,7 +285,7 @@ static inline spinlock_t *rca_source_lock(struct rca_source *src)
 	return (void *)src + src->lock_at;
 }
 
-/* Mostly nobody sleeps: pairs with wait_event_interruptible(), and with queue_poll(). */
+/* Mostly nobody sleeps: pairs with wait_event_interruptible(), and with rca_queue_poll(). */
 static inline void rca_queue_wake(struct rca_queue *queue)
 {
 	if (wq_has_sleeper(&queue->wait))

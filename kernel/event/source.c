@@ -15,6 +15,8 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 
+#include "lib/compat.h"
+
 /**
  * rca_source_init() - initialize a source, without a queue
  * @src: the source, filled with zeros
@@ -371,6 +373,7 @@ int rca_source_move(struct rca_source *src, struct rca_queue *queue, const u64 *
 		rca_queue_wake(queue);
 	return ret;
 }
+RCA_EXPORT(rca_source_move);
 
 /**
  * rca_source_detach() - detach a source; its waiting and later events are dropped

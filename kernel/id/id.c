@@ -267,6 +267,7 @@ void rca_id_fill_route_locked(const struct rca_id *id, struct rdma_cm_alt_route 
 		route->num_paths = 2;
 	}
 }
+RCA_EXPORT(rca_id_fill_route_locked);
 
 /* rca_id_fill_route_locked() that takes rca_id.op. */
 void rca_id_fill_route(struct rca_id *id, struct rdma_cm_alt_route *route)

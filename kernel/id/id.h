@@ -309,6 +309,8 @@ struct rca_peer_qp {
  * neighbour waits          spinlock  waits for neighbours          process, softirq
  * users_lock               spinlock  the table of users            any, irqs off
  * lock of ctxs             spinlock  the xarray of contexts        any, irqs off
+ * lock of shared_handles   spinlock  handles that are unique over  any, irqs off
+ *                                    contexts
  * rca_ctx.queues_lock      spinlock  the queues of a context that  process
  *                                    have a file
  * rca_reports.lock         spinlock  failure log of a namespace,   any, irqs off

@@ -303,6 +303,7 @@ struct rca_id *rca_id_create(struct rca_ctx *ctx, struct rca_queue *queue, u16 p
 	}
 	return id;
 }
+RCA_EXPORT(rca_id_create);
 
 /**
  * rca_id_create_child() - create the id of a connection request
@@ -365,6 +366,7 @@ void rca_id_publish(struct rca_id *id)
 {
 	rca_obj_publish(&id->obj);
 }
+RCA_EXPORT(rca_id_publish);
 
 /**
  * rca_id_free_unpublished() - free an unpublished id that has not been used

@@ -446,6 +446,7 @@ int rca_id_post_user(struct rca_id *id, u32 type, int status, u64 arg)
 	spin_unlock_irq(&id->lock);
 	return 0;
 }
+RCA_EXPORT(rca_id_post_user);
 
 /**
  * rca_event_set_conn() - copy the parameters of the peer into a record, as seen by the receiver

@@ -19,6 +19,7 @@
 #include <rdma/ib_cm.h>
 #include <rdma/ib_sa.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/rdma_user_cm.h>
 
 #ifdef RCA_CONFIGURED
 #include <rca_config.h>
@@ -38,11 +39,12 @@
 #define RCA_HAVE_PORT_PLACES 1
 #define RCA_HAVE_SERVICE_REC_GET 1
 #define RCA_HAVE_NAMESPACE_STRING 1
+#define RCA_HAVE_UCM_SERVICES 1
 #endif
 
 /*
- * Export a symbol to the module of trunks, and use what is exported to it. Before 6.13 the
- * namespace of symbols is not a string.
+ * Export a symbol to our other modules, and use what is exported to them. Before 6.13 the namespace
+ * of symbols is not a string.
  */
 #ifdef RCA_HAVE_NAMESPACE_STRING
 #define RCA_EXPORT(symbol) EXPORT_SYMBOL_NS_GPL(symbol, "RDMA_CM_ALT")
@@ -248,6 +250,72 @@ ib_sa_service_rec_get(struct ib_sa_client *client, struct ib_device *device, u32
 {
 	return -EOPNOTSUPP;
 }
+#endif
+
+/*
+ * What an ib_client tells the netlink interface of ib_core about its character device. Declared in
+ * a header that only ib_core has; the same since 5.3.
+ */
+struct ib_client_nl_info {
+	struct sk_buff *nl_msg;
+	struct device *cdev;
+	u32 port;
+	u64 abi;
+};
+
+/*
+ * Commands of rdma_ucm for service records, and for events of a program itself, since 6.18. For
+ * older kernels, what is named here lets the code compile that is not reached.
+ */
+#ifdef RCA_HAVE_UCM_SERVICES
+#define RCA_UCM_SERVICES	true
+#else
+#define RCA_UCM_SERVICES	false
+#define RDMA_USER_CM_CMD_RESOLVE_IB_SERVICE	(RDMA_USER_CM_CMD_JOIN_MCAST + 1)
+#define RDMA_USER_CM_CMD_WRITE_CM_EVENT		(RDMA_USER_CM_CMD_JOIN_MCAST + 2)
+#define RDMA_USER_CM_QUERY_IB_SERVICE		(RDMA_USER_CM_QUERY_GID + 1)
+#define RDMA_USER_CM_IB_SERVICE_FLAG_ID		1
+#define RDMA_USER_CM_IB_SERVICE_FLAG_NAME	2
+struct rdma_ucm_resolve_ib_service {
+	__u32 id;
+	__u32 reserved;
+	struct {
+		__aligned_u64 service_id;
+		__u8 service_name[64];
+		__u32 flags;
+		__u32 reserved;
+	} ibs;
+};
+
+struct rdma_ucm_write_cm_event {
+	__u32 id;
+	__u32 reserved;
+	__u32 event;
+	__u32 status;
+	union {
+		__u64 arg;
+	} param;
+};
+
+struct ib_user_service_rec {
+	__be64 id;
+	__u8 gid[16];
+	__be16 pkey;
+	__u8 reserved[2];
+	__be32 lease;
+	__u8 key[16];
+	__u8 name[64];
+	__u8 data_8[16];
+	__be16 data_16[8];
+	__be32 data_32[4];
+	__be64 data_64[2];
+};
+
+struct rdma_ucm_query_ib_service_resp {
+	__u32 num_service_recs;
+	__u32 reserved;
+	struct ib_user_service_rec recs[];
+};
 #endif
 
 #endif /* RCA_COMPAT_H */

@@ -14,6 +14,8 @@
 #include <net/ipv6.h>
 #include <rdma/ib.h>
 
+#include "lib/compat.h"
+
 static_assert(sizeof(union rca_addr) == sizeof(struct rdma_cm_alt_sockaddr));
 static_assert(sizeof_field(union rca_addr, ib) == sizeof_field(union rca_addr, bytes));
 
@@ -52,6 +54,7 @@ int rca_addr_from_user(union rca_addr *addr, const struct rdma_cm_alt_sockaddr *
 		return -EINVAL;
 	}
 }
+RCA_EXPORT(rca_addr_from_user);
 
 /* Is it the wildcard of its family? */
 bool rca_addr_is_any(const union rca_addr *addr)

@@ -7,6 +7,8 @@
 
 #include <linux/errno.h>
 
+#include "lib/compat.h"
+
 /* rca_user_errno() for a number that is internal to the kernel. */
 int rca_internal_errno(int err)
 {
@@ -27,3 +29,4 @@ int rca_internal_errno(int err)
 		return -EIO;
 	}
 }
+RCA_EXPORT(rca_internal_errno);

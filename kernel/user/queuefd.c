@@ -274,12 +274,7 @@ static ssize_t queue_read_iter(struct kiocb *iocb, struct iov_iter *to)
 
 static __poll_t queue_poll(struct file *file, poll_table *wait)
 {
-	struct rca_queue *queue = file->private_data;
-
-	poll_wait(file, &queue->wait, wait);
-	smp_mb();	/* pairs with wq_has_sleeper() in rca_queue_wake() */
-	rca_queue_fill(queue);
-	return rca_queue_ready(queue) ? EPOLLIN | EPOLLRDNORM : 0;
+	return rca_queue_poll(file->private_data, file, wait);
 }
 
 /*

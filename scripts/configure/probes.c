@@ -306,3 +306,16 @@ MODULE_IMPORT_NS("RDMA_CM_ALT");
 #ifdef RCA_BEFORE_NAMESPACE_STRING
 MODULE_IMPORT_NS(RDMA_CM_ALT);
 #endif
+
+/* Commands of rdma_ucm for service records and for events of a program itself. */
+#ifdef RCA_PROBE_UCM_SERVICES
+#include <rdma/rdma_user_cm.h>
+static size_t probe(const struct rdma_ucm_write_cm_event *event)
+{
+	return sizeof(struct rdma_ucm_query_ib_service_resp) + event->param.arg +
+	       RDMA_USER_CM_CMD_RESOLVE_IB_SERVICE;
+}
+#endif
+
+#ifdef RCA_BEFORE_UCM_SERVICES
+#endif
