@@ -109,7 +109,8 @@ install-module: can-install-module
 uninstall-module:
 	$(MAKE) -C $(HERE)scripts/packaging uninstall-boot
 	rm -f $(DESTDIR)/lib/modules/$(RELEASE)/updates/rdma_cm_alt.ko* \
-		$(DESTDIR)/lib/modules/$(RELEASE)/updates/rdma_cm_alt_trunk.ko*
+		$(DESTDIR)/lib/modules/$(RELEASE)/updates/rdma_cm_alt_trunk.ko* \
+		$(DESTDIR)/lib/modules/$(RELEASE)/updates/rdma_cm_alt_ucm.ko*
 	$(if $(DESTDIR),,depmod -a $(RELEASE))
 
 install-lib: can-install-lib

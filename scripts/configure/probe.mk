@@ -17,7 +17,7 @@ $(obj)/$(rca-config): private part-of-module := y
 $(obj)/$(rca-config): $(here)/scripts/configure/probes.c $(here)/scripts/configure/probe.sh FORCE
 	$(call if_changed_dep,rca_probe)
 
-$(addprefix $(obj)/,$(rdma_cm_alt-y) $(rdma_cm_alt_trunk-y)): $(obj)/$(rca-config)
+$(addprefix $(obj)/,$(rdma_cm_alt-y) $(rdma_cm_alt_trunk-y) $(rdma_cm_alt_ucm-y)): $(obj)/$(rca-config)
 
 targets += $(rca-config)
 clean-files += $(dir $(rca-config))

@@ -28,7 +28,8 @@ class Builder:
         done = subprocess.run(
             ["nice", "make", "-C", self.kernel, f"M={self.home}", "-j2", "W=1", "KBUILD_MODPOST_WARN=1",
              f"KCPPFLAGS=-I{self.work / 'include/uapi'}{' -DCONFIG_RDMA_CM_ALT_KUNIT=1' if tests else ''}",
-             "CONFIG_RDMA_CM_ALT=m", "CONFIG_RDMA_CM_ALT_TRUNK=m", f"CONFIG_RDMA_CM_ALT_KUNIT={'y' if tests else ''}", "modules"],
+             "CONFIG_RDMA_CM_ALT=m", "CONFIG_RDMA_CM_ALT_TRUNK=m", "CONFIG_RDMA_CM_ALT_UCM=m",
+             f"CONFIG_RDMA_CM_ALT_KUNIT={'y' if tests else ''}", "modules"],
             text=True, check=False, capture_output=True)
         said = done.stdout + done.stderr
         # Paths are relative to the folder with some kernels. Nothing else is compiled.
