@@ -10,6 +10,7 @@
 # run.
 RIG_MODULE=$RCA_MODULES/rdma_cm_alt.ko
 RIG_TRUNK_MODULE=$RCA_MODULES/rdma_cm_alt_trunk.ko
+RIG_UCM_MODULE=$RCA_MODULES/rdma_cm_alt_ucm.ko
 
 # rig_modules: load the modules of the devices and of the stock stack; rxe requests the generic
 # crc32.
@@ -58,9 +59,10 @@ rig_load() {
 	insmod "$RIG_MODULE" "$@"
 }
 
-# rig_unload: unload our module, and that of trunks.
+# rig_unload: unload our modules.
 rig_unload() {
 	rig_unload_trunks || return
+	[ ! -e /sys/module/rdma_cm_alt_ucm ] || rmmod rdma_cm_alt_ucm || return
 	[ ! -e /sys/module/rdma_cm_alt ] || rmmod rdma_cm_alt
 }
 
@@ -94,6 +96,27 @@ rig_trunks() {
 # rig_switch_trunks N: switch trunks on (1) or off (0).
 rig_switch_trunks() {
 	if [ "$1" = 1 ]; then rig_load_trunks; else rig_unload_trunks; fi
+}
+
+# rig_switch_ucm N: the device of librdmacm is that of our module (1) or of rdma_ucm (0).
+rig_switch_ucm() {
+	if [ "$1" = 1 ]; then
+		[ ! -e /sys/module/rdma_ucm ] || rmmod rdma_ucm || return
+		[ -e /sys/module/rdma_cm_alt_ucm ] || insmod "$RIG_UCM_MODULE"
+	else
+		[ ! -e /sys/module/rdma_cm_alt_ucm ] || rmmod rdma_cm_alt_ucm || return
+		modprobe rdma_ucm
+	fi
+}
+
+# rig_ucm COMMAND...: run a command while the device of librdmacm is that of our module.
+rig_ucm() {
+	local rig_status
+	rig_switch_ucm 1 || { rig_switch_ucm 0; return 1; }
+	"$@"
+	rig_status=$?
+	rig_switch_ucm 0 || rig_status=1
+	return "$rig_status"
 }
 
 # rig_namespaces_gone: wait until ib_core, too, has released the network namespaces that were

@@ -28,6 +28,13 @@ def _function(script: str, commands: str) -> str:
     return (done.stdout.strip() or f"{commands} failed") if done.returncode else ""
 
 
+def switch_ucm(on: bool) -> None:
+    """The device of librdmacm is that of our module, or again of stock's."""
+    why = _function("rig.sh", f"rig_switch_ucm {int(on)}")
+    if why:
+        raise SystemExit(f"rig_switch_ucm: {why}")
+
+
 def up(fabrics: Iterable[str]) -> dict[str, str]:
     """Set these fabrics up ("" is that of the rig); returns those that this guest does not have, with the reason."""
     missing = {}

@@ -79,6 +79,16 @@ class Stack:
         _must(_LIBC.setns(self._namespace, _CLONE_NEWNS), "setns")
 
 
+class OverNode(Stack):
+    """Ours for programs with Debian's library: the module rdma_cm_alt_ucm has stock's node."""
+
+    def __init__(self) -> None:
+        # pylint: disable=super-init-not-called
+        self.name = OURS
+        self.env = dict(os.environ)
+        self._namespace = self._make_namespace(HIDDEN[STOCK])
+
+
 class Inside(Stack):
     """The same connection manager, for programs in another network namespace."""
 
