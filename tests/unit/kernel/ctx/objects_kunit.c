@@ -472,6 +472,60 @@ static void contexts_come_in_their_order(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, rca_ctx_next(NULL, one->serial));
 }
 
+static int find_error(u32 handle, enum rca_kind kind)
+{
+	struct rca_obj *obj = rca_obj_find(handle, kind);
+
+	if (IS_ERR(obj))
+		return PTR_ERR(obj);
+	rca_obj_put(obj);
+	return 0;
+}
+
+/* Contexts whose handles differ: each object is found in its context, and by its handle alone. */
+static void shared_handles_differ_and_are_found(struct kunit *test)
+{
+	struct rca_ctx *one = test->priv, *two = rca_ctx_create();
+	struct rca_obj *here, *hidden, *there;
+	u32 gone;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, two);
+	KUNIT_EXPECT_EQ(test, -ENOENT, find_error(0, RCA_KIND_ID));
+	one->shared = true;
+	two->shared = true;
+	here = publish(test, RCA_KIND_ID);
+	hidden = reserve(test, RCA_KIND_ID);
+	test->priv = two;
+	there = publish(test, RCA_KIND_MEMBER);
+	KUNIT_EXPECT_NE(test, here->handle, there->handle);
+	KUNIT_EXPECT_NE(test, hidden->handle, there->handle);
+
+	KUNIT_EXPECT_EQ(test, 0, find_error(here->handle, RCA_KIND_ID));
+	KUNIT_EXPECT_EQ(test, 0, lookup_error(one, here->handle, RCA_KIND_ID));
+	KUNIT_EXPECT_EQ(test, -ENOENT, lookup_error(two, here->handle, RCA_KIND_ID));
+	KUNIT_EXPECT_EQ(test, -EINVAL, find_error(there->handle, RCA_KIND_ID));
+	KUNIT_EXPECT_EQ(test, 0, find_error(there->handle, RCA_KIND_MEMBER));
+	KUNIT_EXPECT_EQ(test, -ENOENT, find_error(hidden->handle, RCA_KIND_ID));
+
+	gone = there->handle;
+	claim(test, there);
+	KUNIT_EXPECT_EQ(test, -ENOENT, find_error(gone, RCA_KIND_MEMBER));
+	rca_obj_unreserve(hidden);
+	rca_obj_put(hidden);
+	test->priv = one;
+	claim(test, here);
+	rca_ctx_put(two);
+}
+
+/* Handles of other contexts are their own. */
+static void unshared_handles_are_not_found(struct kunit *test)
+{
+	struct rca_obj *obj = publish(test, RCA_KIND_ID);
+
+	KUNIT_EXPECT_EQ(test, -ENOENT, find_error(obj->handle, RCA_KIND_ID));
+	claim(test, obj);
+}
+
 static void objects_suite_exit(struct kunit_suite *suite)
 {
 	/* Wait until the last objects are freed, so that leaks are found. */
@@ -498,6 +552,8 @@ static struct kunit_case objects_cases[] = {
 	KUNIT_CASE(take_by_many_has_one_winner),
 	KUNIT_CASE(reserve_publish_take_by_many_leaves_nothing),
 	KUNIT_CASE(contexts_come_in_their_order),
+	KUNIT_CASE(shared_handles_differ_and_are_found),
+	KUNIT_CASE(unshared_handles_are_not_found),
 	{}
 };
 

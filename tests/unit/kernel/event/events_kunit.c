@@ -146,6 +146,30 @@ static void set_cookie_counts_for_events_that_wait(struct kunit *test)
 	expect(test, t->a, node, DISCONNECTED);
 }
 
+/* As rdma_ucm does until a program has accepted a request. */
+static void queue_that_needs_cookies_drops_events_without(struct kunit *test)
+{
+	struct events_test *t = test->priv;
+	struct event_node *node;
+
+	t->a->needs_cookie = true;
+	node = new_node(test, t->a);
+	spin_lock_irq(&node->lock);
+	rca_source_set_cookie_locked(&node->src, 0);
+	spin_unlock_irq(&node->lock);
+	post(test, node, ADDR);
+	notice(node, DISCONNECTED, 0);
+	expect_none(test, t->a);
+
+	spin_lock_irq(&node->lock);
+	rca_source_set_cookie_locked(&node->src, 77);
+	spin_unlock_irq(&node->lock);
+	notice(node, DISCONNECTED, 0);
+	expect(test, t->a, node, DISCONNECTED);
+	expect_none(test, t->a);
+	KUNIT_EXPECT_EQ(test, 1U, node->src.reported);
+}
+
 static void cookie_that_is_set_before_the_queue_counts(struct kunit *test)
 {
 	struct events_test *t = test->priv;
@@ -533,6 +557,7 @@ static struct kunit_case events_cases[] = {
 	KUNIT_CASE(consume_gives_credit_and_reference_back),
 	KUNIT_CASE(post_without_queue_is_dropped),
 	KUNIT_CASE(set_cookie_counts_for_events_that_wait),
+	KUNIT_CASE(queue_that_needs_cookies_drops_events_without),
 	KUNIT_CASE(cookie_that_is_set_before_the_queue_counts),
 	KUNIT_CASE(part_that_goes_last_has_nothing_to_drop),
 	KUNIT_CASE(consume_request_publishes_and_attaches_the_child),
