@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <linux/userfaultfd.h>
 #include <rdma/rdma_user_cm.h>
+#include <stdatomic.h>
 #include <sys/syscall.h>
 
 #include "ktap.h"
@@ -833,6 +834,89 @@ TEST(ours_does_not_wait_for_a_page)
 	expect_event(fd, ROUTE_RESOLVED, id, 1, NULL);
 	EXPECT_EQ(destroy(fd, id, &reported), 0);
 	EXPECT_EQ(reported, 2);
+}
+
+/* Files and ids that threads share in ours_survives_many_threads(). */
+static struct {
+	_Atomic int fds[4];
+	_Atomic uint32_t ids[16];
+	atomic_bool ends;
+} crowd;
+
+static void *run_amok(void *arg)
+{
+	struct rdma_ucm_event_resp ev;
+	struct rdma_ucm_query query = { .response = PTR(ev) };
+	unsigned int seed = (uintptr_t)arg;
+	uint32_t id;
+
+	while (!atomic_load(&crowd.ends)) {
+		_Atomic uint32_t *slot = &crowd.ids[rand_r(&seed) % 16];
+		_Atomic int *file = &crowd.fds[rand_r(&seed) % 4];
+		int fd = atomic_load(file), other = atomic_load(&crowd.fds[rand_r(&seed) % 4]);
+
+		query.id = atomic_load(slot);
+		switch (rand_r(&seed) % 12) {
+		case 0:
+		case 1:
+			if (!create(fd, 1, RDMA_PS_TCP, &id))
+				atomic_store(slot, id);
+			break;
+		case 2:
+		case 3:
+			resolve(fd, query.id, 7471);
+			break;
+		case 4:
+			resolve_route(fd, query.id);
+			break;
+		case 5:
+			connect_id(fd, query.id, OLD_CONNECT);
+			break;
+		case 6:
+		case 7:
+			migrate(other, fd, query.id, NULL);
+			break;
+		case 8:
+			CALL(fd, QUERY_ROUTE, query, sizeof(ev));
+			break;
+		case 9:
+			get_event(fd, &ev);
+			if (ev.event == CONNECT_REQUEST)
+				accept_id(fd, ev.id, 1, true, OLD_ACCEPT);
+			break;
+		case 10:
+			destroy(fd, query.id, NULL);
+			break;
+		case 11:
+			/* A file may be closed by two threads, and then be another one's. */
+			if (rand_r(&seed) % 8 == 0) {
+				fd = atomic_exchange(file, open(NODE, O_RDWR | O_NONBLOCK));
+				usleep(1000);
+				close(fd);
+			}
+			break;
+		}
+	}
+	return NULL;
+}
+
+/* Nothing is asserted but that the calls return: the debug kernel looks for what they do. */
+TEST(ours_survives_many_threads)
+{
+	pthread_t threads[6];
+	unsigned int i;
+	int server = open_node();
+
+	get_listener(server, 1, 7471);
+	for (i = 0; i < 4; i++)
+		atomic_store(&crowd.fds[i], MUST(open(NODE, O_RDWR | O_NONBLOCK)));
+	for (i = 0; i < 6; i++)
+		EXPECT_EQ(pthread_create(&threads[i], NULL, run_amok, (void *)(uintptr_t)(i + 1)),
+			  0);
+	sleep(4);
+	atomic_store(&crowd.ends, true);
+	for (i = 0; i < 6; i++)
+		EXPECT_EQ(pthread_join(threads[i], NULL), 0);
 }
 
 KTAP_MAIN
