@@ -55,10 +55,10 @@ def gid(number: int) -> str:
     return Path(f"/sys/class/infiniband/hca{number}/ports/1/gids/0").read_text().strip()
 
 
-def questions(_stacks: dict[str, Stack]) -> None:
+def questions(_stacks: dict[str, Stack], *how: str) -> None:
     """Every question about InfiniBand that can be answered, ours over ib_cm compared with stock's."""
     with trunks(False):
-        done = subprocess.run([ROOT / "tests/api/conformance/run", "--ib"], stdin=subprocess.DEVNULL,
+        done = subprocess.run([ROOT / "tests/api/conformance/run", "--ib", *how], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               timeout=LIMIT, check=False, cwd=ROOT)
     lines = done.stdout.splitlines()
@@ -69,6 +69,11 @@ def questions(_stacks: dict[str, Stack]) -> None:
     if done.returncode or answers < 50:
         raise Unexpected(f"status {done.returncode}, {answers} answers", *wrong)
     print(f"# {answers} answers are as they should be")
+
+
+def questions_over_ucm(stacks: dict[str, Stack]) -> None:
+    """The same with stock's library over the module rdma_cm_alt_ucm."""
+    questions(stacks, "--ucm")
 
 
 def elsewhere(command: list[str]) -> list[str]:
@@ -338,6 +343,7 @@ def loopback(stacks: dict[str, Stack]) -> None:
 # A name, the test, and whether the debug guest runs it, too.
 TESTS = (
     ("every answer beside stock's", questions, False),
+    ("every answer of stock's library over rdma_cm_alt_ucm", questions_over_ucm, False),
     ("connections over GIDs", pairs("ucmatose -f gid -b GID1 -p PORT",
                                     "ucmatose -f gid -s GID1 -b GID0 -p PORT", False), True),
     ("datagrams over GIDs", pairs("udaddy -f gid -b GID1",
