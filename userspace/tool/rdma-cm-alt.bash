@@ -41,7 +41,7 @@ _rdma_cm_alt() {
 	for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
 		case $word in
 		-*) ;;
-		show | stats | monitor | record | explain | check | run | bench)
+		show | stats | monitor | record | explain | check | takeover | run | bench)
 			command=$word
 			break
 			;;
@@ -62,7 +62,7 @@ _rdma_cm_alt() {
 		_rdma_cm_alt_offer_files -d
 		return
 		;;
-	/*) found=(show stats monitor record explain check run bench "${common[@]}" --version) ;;
+	/*) found=(show stats monitor record explain check takeover run bench "${common[@]}" --version) ;;
 	show/*) found=(ids listeners queues members paths peers --address --device --pid --program --state "${common[@]}") ;;
 	stats/*) found=(--all --prometheus "${common[@]}") ;;
 	monitor/*) found=(--failures --program --write "${common[@]}") ;;
@@ -72,6 +72,7 @@ _rdma_cm_alt() {
 		found+=(--capture --device --id --last "${common[@]}")
 		;;
 	check/*) found=("${common[@]}") ;;
+	takeover/*) found=(status on off "${common[@]}") ;;
 	bench/*) found=(--count --library --rounds "${common[@]}") ;;
 	run/*)
 		# The program, and then its own arguments.

@@ -117,6 +117,16 @@ static void check_trunks(void)
 		    users.names, users.count > NAMED ? " ..." : "");
 }
 
+/* Programs that use librdmacm as it is are users of this connection manager, too. */
+static void check_takeover(void)
+{
+	if (!access(MODULE "_ucm", F_OK))
+		say(true, "takeover", NULL, "rdma_cm_alt_ucm serves programs with any librdmacm");
+	else if (takeover_is_set() && !access("/sys/module/rdma_ucm", F_OK))
+		say(false, "takeover", "rdma-cm-alt takeover on",
+		    "rdma_ucm is loaded in place of rdma_cm_alt_ucm");
+}
+
 static const char * const nodes[] = { RCL_DEVICE_PATHS };
 
 /* Returns the device node that the environment selects in place of the default ones. */
@@ -414,6 +424,7 @@ int cmd_check(int argc, char **argv)
 	if (loaded) {
 		check_node();
 		check_trunks();
+		check_takeover();
 	}
 	check_devices();
 	check_memlock();

@@ -20,6 +20,7 @@ static const struct command {
 	{ "record", cmd_record, "CM messages of a capture, a line each" },
 	{ "explain", cmd_explain, "why something failed, and what to try" },
 	{ "check", cmd_check, "whether this host is ready" },
+	{ "takeover", cmd_takeover, "which module serves programs that use librdmacm as it is" },
 	{ "run", cmd_run, "a program for librdmacm over this connection manager" },
 	{ "bench", cmd_bench, "a quick comparison with the stock one, on this host" },
 };
@@ -68,9 +69,9 @@ static char *help_filter(int key, const char *text, void *input)
 	fputs("Commands (rdma-cm-alt COMMAND --help):\n", out);
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].what);
-	fputs("\nExit status: 0 done, or all is well; 1 check or explain found something wrong;\n"
-	      "2 the command line is wrong; 3 the module is not loaded; 4 another error;\n"
-	      "5 explain: there is no such id.\n", out);
+	fputs("\nExit status: 0 done, or all is well; 1 check or explain found something wrong,\n"
+	      "or programs prevent a takeover; 2 the command line is wrong; 3 the module is not\n"
+	      "loaded; 4 another error; 5 explain: there is no such id.\n", out);
 	fclose(out);
 	return all;
 }

@@ -127,6 +127,9 @@ void table_print(struct json_object *rows, const struct column *columns, int cou
 /* run.c: programs that are executed next use the drop-in library. */
 void run_setup(const char *library);
 
+/* takeover.c: is rdma_cm_alt_ucm to be loaded in place of rdma_ucm? */
+bool takeover_is_set(void);
+
 /* bench_worker.c: measures one stack, in a process of its own. */
 enum { BENCH_LIBRARY = 100 };	/* exit status: the library is that of the other stack */
 void bench_worker(const char *address, long count, bool ours) __attribute__((noreturn));
@@ -138,6 +141,7 @@ void record_print(struct json_object *record);
 /* The subcommands. Each gets its own name as argv[0]. */
 int cmd_show(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
+int cmd_takeover(int argc, char **argv);
 int cmd_monitor(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_check(int argc, char **argv);
