@@ -219,7 +219,7 @@ static void *wait_for_one(void *arg)
 TEST(rsocket_comes_while_others_wait)
 {
 	struct waiter waiters[3];
-	int epfd = preload_epoll_create1(0), pair[2], i;
+	int epfd = preload_epoll_create1(0), pair[2], waits, i;
 
 	connect_pair(pair);
 	for (i = 0; i < 3; i++) {
@@ -228,9 +228,13 @@ TEST(rsocket_comes_while_others_wait)
 	}
 	usleep(100000);
 	assert_int_equal(add_to_epoll(epfd, pair[0], EPOLLIN, 9), 0);
-	usleep(100000);
-	/* All of them wait for both now, and do not run meanwhile. */
-	assert_in_range(fake.repoll_waits, 3, 30);
+	/* All of them wait for both then, and do not run meanwhile. */
+	for (i = 0, waits = 0; i < 500 && (waits < 3 || waits != fake.repoll_waits); i++) {
+		waits = fake.repoll_waits;
+		usleep(20000);
+	}
+	assert_true(waits >= 3);
+	assert_int_equal(waits, fake.repoll_waits);
 	preload_write(pair[1], "x", 1);
 	for (i = 0; i < 3; i++) {
 		pthread_join(waiters[i].thread, NULL);
