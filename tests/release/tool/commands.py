@@ -266,7 +266,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 def completion() -> None:
     """bash completes commands, options and ids."""
     commands = re.findall(r"^  (\w+) {2,}\w", tool("--help").out.split("Commands", 1)[1], re.M)
-    same("commands", len(commands), 8)
+    same("commands", len(commands), 9)
     true("all of them", set(commands) <= completed(""), str(completed("")))
     for name in commands:
         known = set(re.findall(r"^ {2,6}(?:-., )?(--[a-z]+(?:-[a-z]+)*)", tool(name, "--help").out, re.M)) - {"--version"}
