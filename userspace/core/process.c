@@ -19,7 +19,7 @@
 /* More calls of fork() after each other, or larger descriptors, are not told apart. */
 #define MOST 254
 #define MAX_FDS 65536
-#define PATIENCE_MS 100
+#define PATIENCE_MS 1000
 
 unsigned int rcl_process;
 /* The processes with smaller numbers. */

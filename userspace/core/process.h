@@ -22,8 +22,8 @@ void rcl_process_in_child(void);
  * rcl_process_has_ended - has the process ended that has made an object?
  * @maker: its number, smaller than that of this one
  *
- * Once for a process, the call waits up to 100 ms for that: daemon(3) returns in the child when its
- * parent is about to end.
+ * Once for a process, the call waits up to a second for that: daemon(3) returns in the child when
+ * its parent is about to end.
  *
  * Return: true if it has
  */
