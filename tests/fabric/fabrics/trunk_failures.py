@@ -86,7 +86,9 @@ def short(stacks: dict[str, Stack]) -> None:
             time.sleep(0.3)
             other.quiet()
         other.event("DISCONNECTED", children[0])
+        other.must("destroy", children[0])
         agent.event("DISCONNECTED", ids[0])
+        agent.must("destroy", ids[0])
         same("the QPs", sorted(qp["lqpn"] for qp in qps()), before)
         disconnected(other, children[1], agent, ids[1])
 
