@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/resource.h>
 
+#include "fake/fake_fabric.h"
 #include "rsocket/stream/kept.h"
 #include "sockets.h"
 
@@ -189,6 +190,33 @@ SOCKET_TEST(what_nobody_takes_is_destroyed)
 	assert_false(rcl_kept_end(now + 9 * 1000000000LL));
 	assert_true(rcl_kept_end(rcl_now_ns() + 10 * 1000000000LL));
 	assert_false(rcl_kept_end(RCL_FOREVER));
+}
+
+static void *end_all(void *arg)
+{
+	(void)arg;
+	return (void *)(intptr_t)rcl_kept_end(RCL_FOREVER);
+}
+
+/* What another thread has taken from the list and not destroyed yet still occupies the adapter. */
+SOCKET_TEST(what_another_thread_destroys_is_waited_for)
+{
+	/* Both ends have left something: the third thread finds nothing. */
+	pthread_t threads[3];
+	void *ended;
+	int i;
+
+	steps_of_a_connection(NULL);
+	fake_fabric_lock();
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(pthread_create(&threads[i], NULL, end_all, NULL), 0);
+		usleep(20000);
+	}
+	fake_fabric_unlock();
+	for (i = 0; i < 3; i++) {
+		pthread_join(threads[i], &ended);
+		assert_non_null(ended);
+	}
 }
 
 /* An adapter without another queue pair has one once what is kept is gone. */
