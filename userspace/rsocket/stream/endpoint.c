@@ -37,6 +37,13 @@
  */
 #define RNIC_RECEIVES 8
 
+/*
+ * Receives that are posted before the connection, and credits of the hello: most connections need
+ * no more, and posting is a tenth of what a connection costs. rcl_stream_give() posts the others
+ * when a quarter of them is used.
+ */
+#define FIRST_RECEIVES 64
+
 /* Receives that are posted with one call. */
 #define BATCH 32
 
@@ -148,7 +155,7 @@ static void lay_out(struct rcl_stream *s)
 	rx->buf = rx->pages.start;
 	rx->table = rx->buf + front_len(s);
 	rx->size = s->sock.recv_buf;
-	rx->most = s->sock.rq_size;
+	rx->most = s->sock.rq_size < FIRST_RECEIVES ? s->sock.rq_size : FIRST_RECEIVES;
 	/* The first half is announced in the hello, and the second one by the first message. */
 	rx->room = rx->size / 2;
 	rx->freed = rx->size / 2;
@@ -173,7 +180,7 @@ static int create(struct rcl_stream *s)
 	if (ret)
 		return ret;
 	lay_out(s);
-	return rcl_endpoint_post_receives(s, s->rx.posted);
+	return rcl_endpoint_post_receives(s, s->rx.posted - (s->sock.rq_size - s->rx.most));
 }
 
 int rcl_endpoint_create(struct rcl_stream *s)
@@ -234,7 +241,7 @@ void rcl_endpoint_destroy(struct rcl_stream *s)
 void rcl_endpoint_hello(const struct rcl_stream *s, struct rcl_hello *hello)
 {
 	*hello = (struct rcl_hello){
-		.credits = (uint16_t)s->sock.rq_size,
+		.credits = (uint16_t)s->rx.most,
 		.iomaps = s->sock.iomaps,
 		.sgl = {
 			.addr = (uintptr_t)s->rx.table,

@@ -225,7 +225,7 @@ static void tell_owed(struct rcl_stream *s)
 
 static bool limit_is_old(const struct rcl_stream *s)
 {
-	return (uint16_t)(s->rx.count - s->rx.told) >= s->rx.most / 2;
+	return (uint16_t)(s->rx.count - s->rx.told) >= s->rx.most / 4;
 }
 
 void rcl_stream_give(struct rcl_stream *s)
@@ -242,6 +242,12 @@ void rcl_stream_give(struct rcl_stream *s)
 		reap(s);
 	if (!rcl_tx_may_control(s) || s->state != RCL_STREAM_UP)
 		return;
+	if (limit_is_old(s) && s->rx.most < s->sock.rq_size) {
+		ret = rcl_endpoint_post_receives(s, s->sock.rq_size - s->rx.most);
+		if (ret)
+			return rcl_stream_broken(s, ret);
+		s->rx.most = s->sock.rq_size;
+	}
 	target.addr = (uintptr_t)s->rx.buf + s->rx.give;
 	ret = rcl_tx_credit(s, (uint16_t)(s->rx.count + s->rx.most), announce ? &target : NULL);
 	if (ret)
