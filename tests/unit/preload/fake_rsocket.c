@@ -9,8 +9,10 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <pthread.h>
 #include <rdma/rsocket.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +30,38 @@ struct fake fake;
 static struct {
 	int domain, port, peer_port, held, watched, late;
 } state[MOST];
+
+/* Held over fork(): a child knows all that it has to close. */
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_open[MOST];
+
+static void before_fork(void)
+{
+	pthread_mutex_lock(&open_lock);
+}
+
+static void in_parent(void)
+{
+	pthread_mutex_unlock(&open_lock);
+}
+
+/* Rsockets belong to the process that made them. */
+static void in_child(void)
+{
+	int fd;
+
+	for (fd = 0; fd < MOST; fd++) {
+		if (is_open[fd])
+			close(fd);
+		is_open[fd] = false;
+	}
+	pthread_mutex_unlock(&open_lock);
+}
+
+static void follow_forks(void)
+{
+	pthread_atfork(before_fork, in_parent, in_child);
+}
 
 void fake_reset(void)
 {
@@ -73,12 +107,24 @@ static int fail_with(int err)
 	return -1;
 }
 
+static void lock_open(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, follow_forks);
+	pthread_mutex_lock(&open_lock);
+}
+
+/* Called with open_lock, which it drops. */
 static int made(int fd, int domain)
 {
-	if (fd < 0)
-		return -1;
 	if (fd >= MOST)
 		abort();
+	if (fd >= 0)
+		is_open[fd] = true;
+	pthread_mutex_unlock(&open_lock);
+	if (fd < 0)
+		return -1;
 	memset(&state[fd], 0, sizeof(state[fd]));
 	state[fd].domain = domain;
 	atomic_fetch_add(&fake.made, 1);
@@ -103,19 +149,36 @@ int rsocket(int domain, int type, int protocol)
 		return fail_with(fake.fail_socket);
 	if (type & (SOCK_NONBLOCK | SOCK_CLOEXEC) || (fake.stock && type & RCL_INTERNAL))
 		return fail_with(ENOTSUP);
+	lock_open();
 	fd = socket(AF_UNIX, (type & ~RCL_INTERNAL) | SOCK_CLOEXEC, 0);
 	return made(type & RCL_INTERNAL ? raised(fd) : fd, domain);
 }
 
+/* A port that TCP does not use: tests of other programs may run on this machine. */
+static int free_port(void)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t size = sizeof(in);
+
+	if (bind(fd, (struct sockaddr *)&in, size) ||
+	    getsockname(fd, (struct sockaddr *)&in, &size))
+		abort();
+	close(fd);
+	return ntohs(in.sin_port);
+}
+
 int rbind(int socket, const struct sockaddr *addr, socklen_t addrlen)
 {
-	static atomic_int next = 40000;
 	int fd = REAL(socket), port = port_of(addr);
 	struct sockaddr_un name;
 
 	(void)addrlen;
+	/* FAKE_LATE: clients do not bind, as those of other libraries. */
+	if (getenv("FAKE_LATE") && ((const struct sockaddr_in *)addr)->sin_addr.s_addr)
+		return fail_with(EADDRINUSE);
 	if (!port)
-		port = atomic_fetch_add(&next, 1);
+		port = free_port();
 	if (bind(fd, (struct sockaddr *)&name, name_of(port, &name)))
 		return -1;
 	state[fd].port = port;
@@ -152,16 +215,23 @@ static int tell_address(int domain, int port, struct sockaddr *addr, socklen_t *
 
 int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen)
 {
-	int fd = REAL(socket), child = accept(fd, NULL, NULL);
+	struct sockaddr_un name = { 0 };
+	socklen_t size = sizeof(name) - 1;
+	int fd = REAL(socket), child = accept(fd, (struct sockaddr *)&name, &size);
+	const char *test = getenv("FAKE_NAME");
 
 	if (child < 0)
 		return -1;
+	lock_open();
 	if (fd >= MOST / 2)
 		child = raised(child);
 	/* As the original: flags are the listener's. */
 	fcntl(child, F_SETFL, fcntl(fd, F_GETFL));
 	made(child, state[fd].domain);
 	state[child].port = state[fd].port;
+	/* Of a client that has bound it. */
+	state[child].peer_port = atoi(name.sun_path + 1 + strlen("rcl-fake--") +
+				      (test ? strlen(test) : 0));
 	tell_address(state[fd].domain, 0, addr, addrlen);
 	return child + FAKE_BASE;
 }
@@ -192,12 +262,16 @@ int rshutdown(int socket, int how)
 
 int rclose(int socket)
 {
-	int fd = REAL(socket);
+	int fd = REAL(socket), ret;
 
 	atomic_fetch_add(&fake.closed, 1);
 	if (state[fd].watched)
 		atomic_fetch_add(&fake.closed_watched, 1);
-	return close(fd);
+	lock_open();
+	is_open[fd] = false;
+	ret = close(fd);
+	pthread_mutex_unlock(&open_lock);
+	return ret;
 }
 
 ssize_t rrecv(int socket, void *buf, size_t len, int flags)
@@ -306,7 +380,7 @@ int rpoll(struct pollfd *fds, nfds_t nfds, int timeout)
 		if (is_late(&fds[i])) {
 			fds[i].revents = 0;
 			polls[i].fd = -1;
-			timeout = timeout < 0 ? 50 : timeout;
+			timeout = timeout < 0 || timeout > 50 ? 50 : timeout;
 		}
 	}
 	/* Early, as the original is. */
@@ -328,8 +402,10 @@ int rselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds,
 
 int repoll_create(int flags)
 {
-	int fd = epoll_create1(flags & ~RCL_INTERNAL);
+	int fd;
 
+	lock_open();
+	fd = epoll_create1(flags & ~RCL_INTERNAL);
 	return made(flags & RCL_INTERNAL ? raised(fd) : fd, 0);
 }
 
