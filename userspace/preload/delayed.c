@@ -31,6 +31,7 @@
 #include "preload/deadline.h"
 #include "preload/epoll.h"
 #include "preload/fallback.h"
+#include "preload/lend.h"
 #include "preload/libc.h"
 
 /*
@@ -45,8 +46,6 @@
 /* How long a server waits for the port, which another process of it uses, and how often. */
 #define PORT_MS (2 * CLIENT_MS)
 #define PORT_LOOK_US 10000
-
-__thread int rcl_in_library;
 
 /* rcl_rsocket() has made an rsocket, and makes no more. */
 static atomic_bool used, stopped;
@@ -73,8 +72,10 @@ int rcl_rsocket(int domain, int type, int protocol)
 	}
 	rs = rsocket(domain, type | RCL_INTERNAL, protocol);
 	/* librdmacm does not know the flag. */
-	if (rs < 0 && errno == ENOTSUP)
+	if (rs < 0 && errno == ENOTSUP) {
 		rs = rsocket(domain, type, protocol);
+		rcl_file_close_in_children();
+	}
 	if (rs < 0)
 		return rs;
 	atomic_store(&used, true);
@@ -338,6 +339,7 @@ void rcl_delayed_begin(int fd, struct rcl_file *file, bool server_only)
 {
 	int saved = errno, rs, limit;
 
+	rcl_lend_begin(fd, file);
 	if (!is_due(file, server_only))
 		return;
 	pthread_mutex_lock(&file->lock);
@@ -371,6 +373,8 @@ struct rcl_file *rcl_rsocket_of(int fd)
 {
 	struct rcl_file *file = rcl_file_get(fd);
 
+	if (file)
+		rcl_lend_begin(fd, file);
 	if (!file || atomic_load_explicit(&file->kind, memory_order_acquire) == RCL_FILE_RSOCKET)
 		return file;
 	rcl_file_done(file, 0);

@@ -10,9 +10,6 @@
 
 #include "preload/file.h"
 
-/* Not 0 while this thread is in the rsocket library, whose calls go to libc. */
-extern __thread int rcl_in_library;
-
 /*
  * Creates an rsocket, whose number is above those of the program if the rsocket library is this
  * project's, and which has the queue sizes of the environment. Returns -1 with errno on failure.
@@ -43,7 +40,7 @@ struct rcl_file *rcl_ready(int fd);
  */
 ssize_t rcl_sent(struct rcl_file *file, ssize_t ret, int flags);
 
-/* As rcl_ready(), without changing the state of the file. */
+/* As rcl_ready(), without a wait for the peer: a file that a parent lends begins, too. */
 struct rcl_file *rcl_rsocket_of(int fd);
 
 #endif /* RCL_PRELOAD_DELAYED_H */

@@ -67,7 +67,7 @@ RCL_EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 
 	if (file)
 		rcl_delayed_begin(fd, file, true);
-	if (!rcl_file_known(fd)) {
+	if (!rcl_file_known(fd) || (file && atomic_load(&file->kind) == RCL_FILE_CARRIED)) {
 		if (file)
 			rcl_file_done(file, 0);
 		return rcl_libc()->epoll_ctl(epfd, op, fd, event);

@@ -3,11 +3,12 @@
  * connect() of rsockets. The descriptor of an rsocket is a TCP socket with the program's options.
  * If the rsocket cannot connect, the TCP socket is bound and connected instead.
  *
- * Locking: the lock of the file, for @connect, @peer and the change to TCP.
+ * Locking: the lock of the file, for @connect, @bound, @peer and the change to TCP.
  */
 #include "preload/fallback.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <rdma/rsocket.h>
 #include <string.h>
@@ -173,21 +174,72 @@ int rcl_connect(int fd, struct rcl_file *file, const struct sockaddr *addr, sock
 	return ret;
 }
 
+/* The program has the port already, whatever is left of earlier connections of TCP. */
+static bool bind_listener(int fd, const struct rcl_file *file)
+{
+	int on = 1;
+
+	rcl_libc()->setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	return !rcl_libc()->bind(fd, (const struct sockaddr *)&file->bound, file->bound_len);
+}
+
+void rcl_listen_reserve(int fd, struct rcl_file *file)
+{
+	socklen_t len = sizeof(file->bound);
+
+	if (file->reserved || rgetsockname(file->rs, (struct sockaddr *)&file->bound, &len))
+		return;
+	file->bound_len = len;
+	file->reserved = bind_listener(fd, file);
+}
+
+bool rcl_listen_kernel(int fd, struct rcl_file *file)
+{
+	if (!file->reserved)
+		file->reserved = bind_listener(fd, file);
+	if (file->reserved && !rcl_libc()->listen(fd, atomic_load(&file->backlog)))
+		return true;
+	rcl_log("listen: fd %d cannot go on over TCP: %s", fd, strerror(errno));
+	return false;
+}
+
 void rcl_listen_tcp(int fd, struct rcl_file *file)
 {
-	struct sockaddr_storage addr;
-	socklen_t len = sizeof(addr);
+	struct rcl_file again = { 0 };
+	bool done;
 
 	if (atomic_load(&file->kind) != RCL_FILE_RSOCKET || !atomic_load(&file->listening) ||
-	    file->domain == AF_IB)
-		return;
-	if (rgetsockname(file->rs, (struct sockaddr *)&addr, &len) ||
-	    rcl_libc()->bind(fd, (struct sockaddr *)&addr, len) ||
-	    rcl_libc()->listen(fd, atomic_load(&file->backlog))) {
-		rcl_log("listen: fd %d cannot go on over TCP: %s", fd, strerror(errno));
+	    file->domain == AF_IB) {
+		rcl_file_done(file, 0);
 		return;
 	}
-	rcl_log("listen: fd %d goes on over TCP", fd);
+	pthread_mutex_lock(&file->lock);
+	rcl_listen_reserve(fd, file);
+	done = rcl_listen_kernel(fd, file);
+	again.bound = file->bound;
+	again.bound_len = file->bound_len;
+	pthread_mutex_unlock(&file->lock);
+	if (done)
+		rcl_log("listen: fd %d goes on over TCP", fd);
+	atomic_store(&again.backlog, atomic_load(&file->backlog));
 	rcl_epoll_move(file, true);
 	rcl_file_forget(file);
+	/* Wakes threads that wait for the rsocket. */
+	rshutdown(file->rs, SHUT_RDWR);
+	rcl_file_done(file, 0);
+	/* Over iWARP, the rsocket had the port of TCP. */
+	if (!done)
+		rcl_listen_kernel(fd, &again);
+}
+
+void rcl_listen_all_tcp(void)
+{
+	struct rcl_file *file;
+	int fd = -1;
+
+	while ((fd = rcl_file_next(fd + 1, INT_MAX)) >= 0) {
+		file = rcl_file_get(fd);
+		if (file)
+			rcl_listen_tcp(fd, file);
+	}
 }

@@ -19,7 +19,22 @@ int rcl_connect(int fd, struct rcl_file *file, const struct sockaddr *addr, sock
  */
 bool rcl_connect_settle(int fd, struct rcl_file *file);
 
-/* Lets a listening rsocket listen over TCP instead; other files are left as they are. */
+/*
+ * Binds the kernel's socket of a listening rsocket, so that it can listen later. Called with the
+ * lock of the file, as the next one.
+ */
+void rcl_listen_reserve(int fd, struct rcl_file *file);
+
+/* Lets the kernel's socket listen, of a listener that was reserved. Returns false on failure. */
+bool rcl_listen_kernel(int fd, struct rcl_file *file);
+
+/*
+ * Lets a listening rsocket listen over TCP instead; other files are left as they are. Drops the
+ * caller's reference.
+ */
 void rcl_listen_tcp(int fd, struct rcl_file *file);
+
+/* rcl_listen_tcp() for all. */
+void rcl_listen_all_tcp(void);
 
 #endif /* RCL_PRELOAD_FALLBACK_H */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fdtable.h"
+#include "preload/libc.h"
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rcl_fdtable files;
@@ -20,10 +21,15 @@ static struct rcl_file *free_files;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pid_t owner;
 static bool inherited;
+static int (*lend)(void);
+static int lender = -1;		/* of the child that fork() makes */
+static atomic_bool numbers_are_channels;
 
 static void before_fork(void)
 {
 	pthread_mutex_lock(&table_lock);
+	if (lend)
+		lender = lend();
 }
 
 static void in_parent(void)
@@ -31,9 +37,28 @@ static void in_parent(void)
 	pthread_mutex_unlock(&table_lock);
 }
 
+bool rcl_file_may_lend(struct rcl_file *file)
+{
+	return atomic_load(&file->kind) == RCL_FILE_RSOCKET && !file->datagram &&
+	       file->domain != AF_IB && (atomic_load(&file->listening) ||
+					 atomic_load(&file->connect) == RCL_CONNECT_DONE);
+}
+
+/* A child gets the file from its parent at the other end of @lender. */
+static void inherit(struct rcl_file *file)
+{
+	pthread_mutex_init(&file->lock, NULL);
+	atomic_store(&file->kind, RCL_FILE_LENT);
+	atomic_store(&file->watches, 0);
+	file->lender = lender;
+	/* Calls of threads that the child does not have may be counted. */
+	atomic_store(&file->refs, 0);
+}
+
 /*
- * The child keeps the sockets that are still TCP sockets. Its other entries are dropped without
- * notifying the peers, as queue pairs, threads and buffers belong to the parent.
+ * The child keeps the sockets that are still TCP sockets, and those that its parent lends. Its
+ * other entries are dropped without notifying the peers, as queue pairs, threads and buffers belong
+ * to the parent.
  */
 static void in_child(void)
 {
@@ -47,15 +72,34 @@ static void in_child(void)
 		file = atomic_load(&slot->object);
 		if (!file)
 			continue;
-		if (atomic_load(&file->kind) >= RCL_FILE_TCP_NEW) {
+		inherited |= atomic_load(&file->kind) < RCL_FILE_TCP_NEW;
+		if (atomic_load(&file->kind) == RCL_FILE_RSOCKET &&
+		    atomic_load(&numbers_are_channels))
+			rcl_libc()->close(file->rs);
+		if (lender >= 0 && rcl_file_may_lend(file))
+			inherit(file);
+		if (atomic_load(&file->kind) == RCL_FILE_LENT && file->lender == lender)
+			atomic_fetch_add(&file->refs, 1);
+		else if (atomic_load(&file->kind) >= RCL_FILE_TCP_NEW)
 			pthread_mutex_init(&file->lock, NULL);
-		} else {
+		else
 			atomic_store(&slot->object, NULL);
-			inherited = true;
-		}
 	}
+	lender = -1;
 	owner = getpid();
 	pthread_mutex_unlock(&table_lock);
+}
+
+void rcl_file_on_fork(int (*function)(void))
+{
+	pthread_mutex_lock(&table_lock);
+	lend = function;
+	pthread_mutex_unlock(&table_lock);
+}
+
+void rcl_file_close_in_children(void)
+{
+	atomic_store(&numbers_are_channels, true);
 }
 
 static void start(void)
@@ -85,6 +129,10 @@ struct rcl_file *rcl_file_new(enum rcl_file_kind kind, int rs,
 	file->release = release;
 	file->domain = 0;
 	file->datagram = false;
+	file->reserved = false;
+	file->accepted = false;
+	file->named = false;
+	file->lender = -1;
 	file->bound_len = 0;
 	file->peer_len = 0;
 	file->epoll = NULL;
@@ -200,6 +248,17 @@ int rcl_file_next(unsigned int first, unsigned int last)
 		if (rcl_file_known(fd))
 			return fd;
 		fd = rcl_fdtable_next(&files, fd + 1);
+	}
+	return -1;
+}
+
+int rcl_file_descriptor(const struct rcl_file *file)
+{
+	int fd = -1;
+
+	while ((fd = rcl_file_next((unsigned int)fd + 1, INT_MAX)) >= 0) {
+		if (atomic_load(&rcl_fdtable_find(&files, fd)->object) == file)
+			return fd;
 	}
 	return -1;
 }

@@ -26,6 +26,8 @@
  * @RCL_FILE_TCP_LISTEN: likewise, listening
  * @RCL_FILE_TCP_ACTIVE: likewise, connected by connect()
  * @RCL_FILE_TCP_PASSIVE: likewise, returned by accept()
+ * @RCL_FILE_LENT: in a child, an rsocket of its parent that the child has not used
+ * @RCL_FILE_CARRIED: in a child, a TCP connection over which the parent carries its rsocket's data
  */
 enum rcl_file_kind {
 	RCL_FILE_RSOCKET,
@@ -34,6 +36,8 @@ enum rcl_file_kind {
 	RCL_FILE_TCP_LISTEN,
 	RCL_FILE_TCP_ACTIVE,
 	RCL_FILE_TCP_PASSIVE,
+	RCL_FILE_LENT,
+	RCL_FILE_CARRIED,
 };
 
 /**
@@ -59,14 +63,18 @@ struct rcl_epoll;
  * @backlog: its argument
  * @error: positive errno for SO_ERROR, or 0
  * @reset: a send has failed with ECONNRESET
+ * @lender: in a child, the socket to the owner, of RCL_FILE_LENT and RCL_FILE_CARRIED
  * @watches: number of epoll entries for the file
  * @rs: number of the rsocket or of the repoll instance; constant while @kind is
  * @domain: of the socket
  * @datagram: a socket of type SOCK_DGRAM
  * @lock: protects changes of @kind and @connect; may be held while waiting for the peer
- * @bound: address of bind()
+ * @bound: address of bind(), or that of the end of RCL_FILE_CARRIED
  * @bound_len: its length; 0 if bind() was not called
- * @peer: address of connect()
+ * @reserved: a listener whose kernel's socket is bound to @bound
+ * @accepted: returned by accept()
+ * @named: @bound and @peer are the addresses of a connection, for children
+ * @peer: address of connect(), or that of the peer of RCL_FILE_CARRIED
  * @peer_len: its length; 0 if connect() was not called
  * @epoll: the instance, of RCL_FILE_EPOLL
  * @release: called when the last reference is dropped; returns as close() does
@@ -84,8 +92,12 @@ struct rcl_file {
 	atomic_bool reset;
 	atomic_uint watches;
 	int rs;
+	int lender;
 	int domain;
 	bool datagram;
+	bool reserved;
+	bool accepted;
+	bool named;
 	pthread_mutex_t lock;
 	struct sockaddr_storage bound;
 	socklen_t bound_len;
@@ -150,6 +162,9 @@ bool rcl_file_install(int fd, struct rcl_file *file);
  */
 struct rcl_file *rcl_file_take(int fd);
 
+/* Returns a descriptor that refers to the file; -1 if none does. */
+int rcl_file_descriptor(const struct rcl_file *file);
+
 /* False without a table, and in a child of vfork(), which must not change that of its parent. */
 bool rcl_file_is_owner(void);
 
@@ -162,9 +177,24 @@ int rcl_file_next(unsigned int first, unsigned int last);
  */
 void rcl_file_forget(struct rcl_file *file);
 
+/* Can a child of fork() use this file? See lend.h. */
+bool rcl_file_may_lend(struct rcl_file *file);
+
 /*
- * Is this process a child whose parent had rsockets when it forked? These are not in its table any
- * more. The rsocket library's state is a copy of the parent's, without its threads.
+ * Sets what is called before each fork() with the table locked: such files become RCL_FILE_LENT in
+ * the child. It returns the child's socket to the owner, or -1: there will be none.
+ */
+void rcl_file_on_fork(int (*lend)(void));
+
+/*
+ * The number of an rsocket is that of its event channel, which would keep it alive in children
+ * after the end of the parent: they close it.
+ */
+void rcl_file_close_in_children(void);
+
+/*
+ * Is this process a child whose parent had rsockets when it forked? The rsocket library's state is
+ * a copy of the parent's, without its threads.
  */
 bool rcl_file_inherited(void);
 

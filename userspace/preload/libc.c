@@ -11,6 +11,7 @@
 
 #include "base/compiler.h"
 
+__thread int rcl_in_library;
 struct rcl_libc rcl_libc_calls;
 atomic_bool rcl_libc_known;
 

@@ -137,6 +137,9 @@ struct rcl_libc {
 	typeof(writev) *writev;
 };
 
+/* Not 0 while this thread is in the rsocket library, whose calls go to libc. */
+extern __thread int rcl_in_library;
+
 extern struct rcl_libc rcl_libc_calls;
 extern atomic_bool rcl_libc_known;
 

@@ -16,14 +16,19 @@
 #include "preload/delayed.h"
 #include "preload/epoll.h"
 #include "preload/fallback.h"
+#include "preload/lend.h"
 #include "preload/libc.h"
 
 #define TYPE_FLAGS (SOCK_NONBLOCK | SOCK_CLOEXEC)
 
 static int release_socket(struct rcl_file *file)
 {
+	int kind = atomic_load(&file->kind);
+
 	rcl_epoll_forget(file);
-	return atomic_load(&file->kind) == RCL_FILE_RSOCKET ? rclose(file->rs) : 0;
+	if (kind >= RCL_FILE_LENT)
+		rcl_lend_return(file);
+	return kind == RCL_FILE_RSOCKET ? rclose(file->rs) : 0;
 }
 
 static bool is_wanted(int domain, int type, int protocol)
@@ -51,6 +56,7 @@ static bool add_file(int fd, struct rcl_file *file, int domain, int type)
 {
 	if (!file)
 		return false;
+	rcl_lend_start();
 	file->domain = domain;
 	file->datagram = type == SOCK_DGRAM;
 	if (rcl_file_install(fd, file))
@@ -68,10 +74,12 @@ static bool add_rsocket(int fd, int rs, int domain, int type, enum rcl_connect c
 {
 	struct rcl_file *file = rcl_file_new(RCL_FILE_RSOCKET, rs, release_socket);
 
-	if (!file)
-		rclose(rs);
-	else
+	if (file) {
 		atomic_store(&file->connect, connect);
+		file->accepted = connect == RCL_CONNECT_DONE;
+	} else {
+		rclose(rs);
+	}
 	return add_file(fd, file, domain, type);
 }
 
@@ -206,9 +214,10 @@ static int accept_rsocket(struct rcl_file *file, struct sockaddr *addr, socklen_
 	return -1;
 }
 
-RCL_EXPORT int accept4(int fd, RCL_ADDR addr, socklen_t *length, int flags)
+static int accept_any(int fd, RCL_ADDR addr, socklen_t *length, int flags)
 {
 	struct rcl_file *file = rcl_rsocket_of(fd);
+	int ret;
 
 	if (!file)
 		return accept_tcp(fd, addr, length, flags);
@@ -216,16 +225,21 @@ RCL_EXPORT int accept4(int fd, RCL_ADDR addr, socklen_t *length, int flags)
 		errno = EINVAL;
 		return rcl_file_done(file, -1);
 	}
-	return rcl_file_done(file, accept_rsocket(file, rcl_sockaddr(addr), length, flags));
+	ret = rcl_file_done(file, accept_rsocket(file, rcl_sockaddr(addr), length, flags));
+	/* The listener has gone over to TCP meanwhile. */
+	if (ret < 0 && errno == EINVAL && !rcl_file_known(fd))
+		return accept_tcp(fd, addr, length, flags);
+	return ret;
+}
+
+RCL_EXPORT int accept4(int fd, RCL_ADDR addr, socklen_t *length, int flags)
+{
+	return accept_any(fd, addr, length, flags);
 }
 
 RCL_EXPORT int accept(int fd, RCL_ADDR addr, socklen_t *length)
 {
-	struct rcl_file *file = rcl_rsocket_of(fd);
-
-	if (!file)
-		return accept_tcp(fd, addr, length, 0);
-	return rcl_file_done(file, accept_rsocket(file, rcl_sockaddr(addr), length, 0));
+	return accept_any(fd, addr, length, 0);
 }
 
 static int connect_libc(int fd, RCL_CONST_ADDR addr, socklen_t length)
@@ -267,6 +281,8 @@ RCL_EXPORT int getpeername(int fd, RCL_ADDR addr, socklen_t *length)
 {
 	struct rcl_file *file = rcl_rsocket_of(fd);
 
+	if (!file && rcl_lend_name(fd, true, rcl_sockaddr(addr), length))
+		return 0;
 	if (!file)
 		return rcl_libc()->getpeername(fd, addr, length);
 	return rcl_file_done(file, rgetpeername(file->rs, rcl_sockaddr(addr), length));
@@ -276,6 +292,8 @@ RCL_EXPORT int getsockname(int fd, RCL_ADDR addr, socklen_t *length)
 {
 	struct rcl_file *file = rcl_rsocket_of(fd);
 
+	if (!file && rcl_lend_name(fd, false, rcl_sockaddr(addr), length))
+		return 0;
 	if (!file)
 		return rcl_libc()->getsockname(fd, addr, length);
 	return rcl_file_done(file, rgetsockname(file->rs, rcl_sockaddr(addr), length));

@@ -9,7 +9,6 @@
  *
  * Locking: none.
  */
-#include <limits.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
@@ -20,20 +19,11 @@
 
 static void leave_rdma(void)
 {
-	struct rcl_file *file;
-	int fd = -1;
-
 	/* A child of vfork() shares the memory of its parent, whose user stays. */
 	if (!rcl_file_is_owner() || !rcl_rsocket_stop())
 		return;
 	rcl_log("the user changes: new sockets are TCP's or UDP's");
-	while ((fd = rcl_file_next(fd + 1, INT_MAX)) >= 0) {
-		file = rcl_file_get(fd);
-		if (file) {
-			rcl_listen_tcp(fd, file);
-			rcl_file_done(file, 0);
-		}
-	}
+	rcl_listen_all_tcp();
 }
 
 #define CHANGE(name, parameters, arguments)		\

@@ -102,8 +102,9 @@ static int collect(struct waiting *w, struct pollfd *fds, nfds_t count)
 
 	for (i = 0; i < count; i++) {
 		fds[i].revents = w->polls[i].revents;
-		/* The connect continues over TCP: its result is reported instead. */
-		if (w->files[i] && fds[i].revents && !rcl_connect_settle(fds[i].fd, w->files[i]))
+		/* What continues over TCP is asked again: its connect(), or a listener. */
+		if (w->files[i] && fds[i].revents &&
+		    (!rcl_connect_settle(fds[i].fd, w->files[i]) || !rcl_file_known(fds[i].fd)))
 			fds[i].revents = 0;
 		if (w->files[i])
 			rcl_file_done(w->files[i], 0);

@@ -363,11 +363,10 @@ TEST(children_do_not_disturb)
 	fake.closed = 0;
 	child = fork();
 	if (!child) {
-		char c;
-		int bad = preload_read(pair[0], &c, 1) != -1 || errno != ENOTCONN;
+		int bad;
 
 		close_pair(pair);
-		bad |= fake.closed << 1;
+		bad = fake.closed << 1;
 		/* A new socket is TCP's: the rsocket library is the parent's. */
 		fake.made = 0;
 		preload_close(new_socket());
