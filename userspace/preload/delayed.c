@@ -43,12 +43,18 @@
 #define CLIENT_MS 5000
 #define CLIENT_NONBLOCK_MS 200
 
+/* How long a server waits for the second of the two signs: an rsocket has come, TCP has ended. */
+#define SECOND_MS 1000
+
 /* How long a server waits for the port, which another process of it uses, and how often. */
 #define PORT_MS (2 * CLIENT_MS)
 #define PORT_LOOK_US 10000
 
 /* rcl_rsocket() has made an rsocket, and makes no more. */
 static atomic_bool used, stopped;
+
+/* The rsocket library is librdmacm. */
+static atomic_bool foreign;
 
 static void tune_one(int rs, int option, int value)
 {
@@ -74,6 +80,7 @@ int rcl_rsocket(int domain, int type, int protocol)
 	/* librdmacm does not know the flag. */
 	if (rs < 0 && errno == ENOTSUP) {
 		rs = rsocket(domain, type, protocol);
+		atomic_store(&foreign, true);
 		rcl_file_close_in_children();
 	}
 	if (rs < 0)
@@ -136,7 +143,8 @@ static int begin_active(int fd)
 	rs = rcl_rsocket(peer.ss_family, SOCK_STREAM, 0);
 	if (rs < 0)
 		return -1;
-	bound = !rcl_libc()->getsockname(fd, (struct sockaddr *)&own, &own_length) &&
+	bound = !atomic_load(&foreign) &&
+		!rcl_libc()->getsockname(fd, (struct sockaddr *)&own, &own_length) &&
 		!rbind(rs, (struct sockaddr *)&own, own_length);
 	connected = was_invited(fd) && !rconnect(rs, (struct sockaddr *)&peer, length);
 	/* Over iWARP, the connection has the port of TCP. */
@@ -279,7 +287,7 @@ static int await_rsocket(int listener, int fd, int limit_ms)
 	};
 	int64_t deadline = rcl_deadline_ms(limit_ms);
 	int rs = -1, others = 0;
-	bool ended = false;
+	bool ended = false, one_of_two = false;
 
 	while ((!ended || rs < 0) && rcl_time_left(deadline)) {
 		if (rpoll(polls, ARRAY_SIZE(polls), rcl_time_left(deadline)) < 0 && errno != EINTR)
@@ -292,7 +300,10 @@ static int await_rsocket(int listener, int fd, int limit_ms)
 			ended = true;
 			polls[1].fd = -1;
 			polls[1].revents = 0;
-			deadline = rcl_deadline_ms(limit_ms);
+		}
+		if (!one_of_two && (ended || others)) {
+			deadline = rcl_deadline_ms(SECOND_MS);
+			one_of_two = true;
 		}
 	}
 	if (accept_all(listener, fd, &rs, &others) || (rs >= 0 && ended && others == 1))

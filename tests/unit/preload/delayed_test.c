@@ -9,6 +9,9 @@
 
 #define SOME_MS 50
 
+/* Longer than a server that does not block waits for a client that it has invited. */
+#define LONG_MS 400
+
 static void delay_rsockets(void)
 {
 	setenv("RDMAV_FORK_SAFE", "1", 1);
@@ -53,6 +56,46 @@ TEST(rsocket_of_another_client_is_not_taken)
 	assert_int_equal(write(client, "x", 1), 1);
 	pthread_join(thread, NULL);
 	assert_int_equal(rrecv(stranger, &c, 1, 0), 0);
+	rclose(stranger);
+	close(client);
+	preload_close(server);
+	preload_close(listener);
+}
+
+static void *look_for_data(void *arg)
+{
+	char c;
+
+	preload_read(*(int *)arg, &c, 1);
+	return NULL;
+}
+
+/* The client of another library has any port, and ends TCP some time after it is connected. */
+TEST(rsocket_of_another_library_is_taken_when_tcp_ends)
+{
+	int listener, client, server, stranger, port;
+	uint32_t invitation = 1;
+	pthread_t thread;
+	char c = 0;
+
+	delay_rsockets();
+	listener = new_listener();
+	port = port_of(listener);
+	client = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(connect(client, address(port), ADDRESS_SIZE), 0);
+	server = preload_accept(listener, NULL, NULL);
+	assert_int_equal(preload_fcntl(server, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(pthread_create(&thread, NULL, look_for_data, &server), 0);
+	assert_int_equal(recv(client, &invitation, sizeof(invitation), MSG_WAITALL), 4);
+	stranger = rsocket(AF_INET, SOCK_STREAM | RCL_INTERNAL, 0);
+	assert_int_equal(rconnect(stranger, address(port), ADDRESS_SIZE), 0);
+	usleep(LONG_MS * 1000);
+	assert_int_equal(shutdown(client, SHUT_RDWR), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(preload_fcntl(server, F_SETFL, 0), 0);
+	assert_int_equal(rsend(stranger, "x", 1, 0), 1);
+	assert_int_equal(preload_read(server, &c, 1), 1);
+	assert_int_equal(c, 'x');
 	rclose(stranger);
 	close(client);
 	preload_close(server);
