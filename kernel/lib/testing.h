@@ -91,6 +91,7 @@ void rca_link_path_found(int status, struct sa_path_rec *recs, rca_num_paths_t c
 int rca_conn_record(struct rca_trunk *trunk, const struct rca_trunk_record *record);
 void rca_conn_lost(struct rca_trunk *trunk);
 int rca_link_create_cqs(struct rca_trunk_link *link, unsigned int sends, unsigned int receives);
+u32 rca_link_next_vector(const struct ib_device *ibdev);
 void rca_link_stop_cqs(struct rca_trunk_link *link);
 void rca_link_destroy_cqs(struct rca_trunk_link *link);
 unsigned long rca_watch_idle_for(const struct rca_trunk *trunk);

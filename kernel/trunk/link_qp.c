@@ -173,9 +173,18 @@ static void overdue_work(struct work_struct *work)
 	spin_unlock(&trunk->lock);
 }
 
-static struct ib_cq *create_cq(struct rca_trunk_link *link, unsigned int entries)
+/* The completion vectors of a device in turn, so that links interrupt different processors. */
+RCA_VISIBLE_IF_KUNIT u32 rca_link_next_vector(const struct ib_device *ibdev)
 {
-	const struct ib_cq_init_attr attr = { .cqe = entries };
+	static atomic_t next;
+
+	return ibdev->num_comp_vectors > 1 ?
+		       (u32)atomic_inc_return(&next) % ibdev->num_comp_vectors : 0;
+}
+
+static struct ib_cq *create_cq(struct rca_trunk_link *link, unsigned int entries, u32 vector)
+{
+	const struct ib_cq_init_attr attr = { .cqe = entries, .comp_vector = vector };
 
 	return ib_create_cq(link->trunk->dev->ibdev, completed, NULL, link, &attr);
 }
@@ -187,13 +196,15 @@ static struct ib_cq *create_cq(struct rca_trunk_link *link, unsigned int entries
 RCA_VISIBLE_IF_KUNIT int rca_link_create_cqs(struct rca_trunk_link *link, unsigned int sends,
 					     unsigned int receives)
 {
+	const u32 vector = rca_link_next_vector(link->trunk->dev->ibdev);
+
 	INIT_WORK(&link->poll, poll_work);
 	INIT_DELAYED_WORK(&link->overdue, overdue_work);
 	spin_lock_init(&link->cq_lock);
-	link->send_cq = create_cq(link, sends);
+	link->send_cq = create_cq(link, sends, vector);
 	if (IS_ERR(link->send_cq))
 		return PTR_ERR(link->send_cq);
-	link->receive_cq = create_cq(link, receives);
+	link->receive_cq = create_cq(link, receives, vector);
 	if (IS_ERR(link->receive_cq))
 		return PTR_ERR(link->receive_cq);
 	return ib_req_notify_cq(link->receive_cq, IB_CQ_NEXT_COMP);

@@ -226,6 +226,24 @@ static void late_completion(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cancel_work_sync(&link->poll));
 }
 
+/* Four links of a device with four vectors use all of them; some devices have one, or tell none. */
+static void links_have_vectors_in_turn(struct kunit *test)
+{
+	struct ib_device *ibdev = kunit_kzalloc(test, sizeof(*ibdev), GFP_KERNEL);
+	unsigned long seen = 0;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, ibdev);
+	ibdev->num_comp_vectors = 4;
+	for (i = 0; i < 4; i++)
+		seen |= BIT(rca_link_next_vector(ibdev));
+	KUNIT_EXPECT_EQ(test, seen, 0xf);
+	for (i = 0; i < 2; i++) {
+		ibdev->num_comp_vectors = i;
+		KUNIT_EXPECT_EQ(test, rca_link_next_vector(ibdev), 0);
+	}
+}
+
 static struct kunit_case watch_cases[] = {
 	KUNIT_CASE(ping_needs_no_link),
 	KUNIT_CASE_PARAM(silence_has_a_length, watch_gen_params),
@@ -233,6 +251,7 @@ static struct kunit_case watch_cases[] = {
 	KUNIT_CASE(acknowledgement_waits),
 	KUNIT_CASE(late_completion),
 	KUNIT_CASE(peer_acknowledges_nothing),
+	KUNIT_CASE(links_have_vectors_in_turn),
 	{}
 };
 
