@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
-# Packages of Debian that are unpacked and not installed: of the release of this machine, and of the next one.
+# Packages of Debian that are unpacked and not installed: of the release of this machine, of the next one, and of others.
 
-# The release whose backports have the newest kernels. Its package lists are read into the cache, with apt's checks of
-# signatures; the sources of this machine stay as they are.
+# The release whose backports have the newest kernels.
 NEXT=trixie
-# Age in minutes at which its package lists are read again.
+# Age in minutes at which package lists of other releases are read again.
 LISTS_AGE=1440
 
 # depends PACKAGE PATTERN: prints the dependencies of PACKAGE whose names match PATTERN.
@@ -31,9 +30,10 @@ unpack() {
 	rm -rf "$dir/debs"
 }
 
-# closure PACKAGE...: prints the packages and all that they depend on, as if nothing were installed.
+# closure PACKAGE...: prints the packages and all that they depend on, as if nothing were installed, each as NAME=VERSION.
 closure() {
-	apt-get -qq --print-uris --no-install-recommends install "$@" | awk '{ sub(/_.*/, "", $2); print $2 }'
+	apt-get -qq --print-uris --no-install-recommends install "$@" |
+		awk '{ split($2, part, "_"); sub(/%3a/, ":", part[2]); print part[1] "=" part[2] }'
 }
 
 # mirror: prints the address of the archive of Debian that this machine uses.
@@ -44,11 +44,19 @@ mirror() {
 
 # use_next_release: lets all calls of apt that follow see the archive of the next release, and only that.
 use_next_release() {
-	local dir=$RCA_CACHE/apt/$NEXT keys=/usr/share/keyrings/debian-archive-keyring.gpg from
+	use_release "$NEXT" "$NEXT" "$NEXT-backports" || die "the archive has no $NEXT"
+}
+
+# use_release NAME SUITE...: lets all calls of apt that follow see suites of the archive, and only these. Their package lists
+# are read into the cache, with apt's checks of signatures, but also from a mirror that is behind; the sources of this machine stay
+# as they are. Status 3: the archive does not have one of the suites.
+use_release() {
+	local dir=$RCA_CACHE/apt/$1 keys=/usr/share/keyrings/debian-archive-keyring.gpg from log status=0
+	shift
 	from=$(mirror)
 	from=${from:-http://deb.debian.org/debian}
 	mkdir -p "$dir/lists/partial" "$dir/archives/partial" "$dir/state"
-	printf "deb [signed-by=$keys] $from %s main\n" "$NEXT" "$NEXT-backports" >"$dir/sources.list"
+	printf "deb [signed-by=$keys] $from %s main\n" "$@" >"$dir/sources.list"
 	cat >"$dir/apt.conf" <<-CONF
 		Dir::Etc::SourceList "$dir/sources.list";
 		Dir::Etc::SourceParts "/dev/null";
@@ -59,15 +67,23 @@ use_next_release() {
 		Dir::State::Status "/dev/null";
 		Dir::Cache "$dir";
 		APT::Sandbox::User "root";
+		APT::Update::Error-Mode "any";
+		Acquire::Check-Valid-Until "false";
 		Acquire::Languages "none";
 	CONF
 	export APT_CONFIG=$dir/apt.conf
 	[ -z "$(find "$dir/read" -mmin "-$LISTS_AGE" 2>/dev/null)" ] || return 0
-	if [ ! -e "$dir/read" ]; then
-		quietly apt-get update
-	elif ! apt-get -qq update; then
-		say "the package lists of $NEXT cannot be read; the ones of $(date -r "$dir/read" +%F) are used"
-		return 0
+	log=$(mktemp)
+	apt-get -q update >"$log" 2>&1 || status=$?
+	if [ "$status" -eq 0 ]; then
+		touch "$dir/read"
+	elif [ -e "$dir/read" ]; then
+		say "the package lists of $1 cannot be read; the ones of $(date -r "$dir/read" +%F) are used"
+	elif grep -q 'does not have a Release file' "$log"; then
+		rm "$log"
+		return 3
+	else
+		failed "$status" "$log" apt-get update
 	fi
-	touch "$dir/read"
+	rm "$log"
 }
