@@ -89,6 +89,35 @@ class OverNode(Stack):
         self._namespace = self._make_namespace(HIDDEN[STOCK])
 
 
+class Image(OverNode):
+    """Ours for programs of another release of Debian: in a container whose image is its root directory. `netns`: and whose network
+    namespace is this file.
+    """
+
+    def __init__(self, root: Path, netns: str = "") -> None:
+        super().__init__()
+        self._root = root
+        self._netns = netns
+
+    def inside(self, netns: str) -> Image:
+        """The same image in a network namespace."""
+        return Image(self._root, netns)
+
+    def enter(self) -> None:
+        netns = os.open(self._netns, os.O_RDONLY | os.O_CLOEXEC) if self._netns else -1
+        super().enter()
+        _must(_LIBC.unshare(_CLONE_NEWNS), "unshare")
+        if netns >= 0:
+            _must(_LIBC.setns(netns, _CLONE_NEWNET), f"setns {self._netns}")
+            os.close(netns)
+        for name in ("dev", "proc", "tmp"):
+            _must(_LIBC.mount(f"/{name}".encode(), str(self._root / name).encode(), None, _MS_BIND | _MS_REC, None), f"bind /{name}")
+        # A new one has the devices of the network namespace.
+        _must(_LIBC.mount(b"sysfs", str(self._root / "sys").encode(), b"sysfs", 0, None), "mount sysfs")
+        os.chroot(self._root)
+        os.chdir("/")
+
+
 class Inside(Stack):
     """The same connection manager, for programs in another network namespace."""
 
