@@ -48,6 +48,7 @@ extern unsigned int rca_peers_max;
 extern unsigned int rca_peers_bar_ms;
 extern unsigned int rca_place_hold_ms;
 extern unsigned int rca_trunk_max;
+extern atomic_t rca_answers_of_all;
 extern unsigned int rca_trunk_sl;
 extern unsigned int rca_trunk_traffic_class;
 extern unsigned int rca_user_limits[];

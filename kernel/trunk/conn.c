@@ -25,6 +25,7 @@
 #include <rdma/ib_sa.h>
 
 #include "lib/compat.h"
+#include "lib/testing.h"
 #include "lib/timing.h"
 #include "transport/transport.h"
 
@@ -41,7 +42,8 @@
 /* Attempts to open a link after which a peer counts as unreachable. */
 #define STUCK_TRIES	2
 
-static atomic_t answers_of_all;	/* sum of &rca_trunk.answers */
+/* Sum of &rca_trunk.answers. Unit tests change it. */
+RCA_VISIBLE_IF_KUNIT atomic_t rca_answers_of_all;
 
 /*
  * Allocate a connection, with a reference for its owner, and the next number of this host if
@@ -89,7 +91,7 @@ void rca_conn_put_locked(struct rca_trunk_conn *conn)
 	WARN_ON_ONCE(!RB_EMPTY_NODE(&conn->timer.node));
 	if (conn->is_answer) {
 		trunk->answers--;
-		atomic_dec(&answers_of_all);
+		atomic_dec(&rca_answers_of_all);
 	}
 	rdma_destroy_ah_attr(&conn->ah);
 	kfree(conn->data);
@@ -202,7 +204,7 @@ static bool may_stay(const struct rca_trunk *trunk)
 
 	lockdep_assert_held(&trunk->lock);
 	return trunk->answers < (stuck ? MOST_STUCK : MOST_ANSWERS) &&
-	       atomic_read(&answers_of_all) < MOST_OF_ALL;
+	       atomic_read(&rca_answers_of_all) < MOST_OF_ALL;
 }
 
 /*
@@ -219,7 +221,7 @@ void rca_conn_abandon(struct rca_trunk_conn *conn)
 	if (!list_empty(&conn->waiting)) {
 		if (may_stay(trunk)) {
 			trunk->answers++;
-			atomic_inc(&answers_of_all);
+			atomic_inc(&rca_answers_of_all);
 			conn->is_answer = true;
 		} else {
 			rca_conn_withdraw(conn);

@@ -8,12 +8,14 @@
 #include <rdma/ib_cm.h>
 
 #include "fake/device_bench.h"
+#include "lib/testing.h"
 #include "trunk/conn_bench.h"
 #include "trunk/trunk.h"
 
 /* As in kernel/trunk/conn.c. */
 #define MOST_ANSWERS	16384
 #define MOST_STUCK	512
+#define MOST_OF_ALL	65536
 
 static int request(u32 number)
 {
@@ -264,6 +266,26 @@ static void peer_that_is_stuck_gets_few_refusals(struct kunit *test)
 	conn_bench->trunk->tries = 0;
 }
 
+/* Those of all peers together have a limit, too. */
+static void host_keeps_few_refusals(struct kunit *test)
+{
+	unsigned int i;
+
+	atomic_add(MOST_OF_ALL - 10, &rca_answers_of_all);
+	conn_bench->result = -ENOMEM;
+	for (i = 0; i < 50; i++)
+		KUNIT_ASSERT_EQ(test, request(2 * i + 1), 0);
+	conn_bench->result = 0;
+	KUNIT_EXPECT_EQ(test, conn_bench->trunk->answers, 10u);
+	KUNIT_EXPECT_TRUE(test, conn_bench->trunk->link->unsent);
+	atomic_sub(MOST_OF_ALL - 10, &rca_answers_of_all);
+	while (conn_bench_take())
+		;
+	KUNIT_EXPECT_EQ(test, conn_bench->trunk->answers, 0u);
+	KUNIT_EXPECT_EQ(test, atomic_read(&rca_answers_of_all), 0);
+	conn_bench->trunk->link->unsent = false;
+}
+
 /* Programs that end leave no more connections than that, either. */
 static void peer_takes_no_rejects(struct kunit *test)
 {
@@ -313,6 +335,7 @@ static struct kunit_case conn_req_cases[] = {
 	KUNIT_CASE(request_is_answered_again),
 	KUNIT_CASE(peer_takes_no_refusals),
 	KUNIT_CASE(peer_that_is_stuck_gets_few_refusals),
+	KUNIT_CASE(host_keeps_few_refusals),
 	KUNIT_CASE(peer_takes_no_rejects),
 	KUNIT_CASE(refusals_are_lost),
 	KUNIT_CASE(module_is_being_unloaded),
