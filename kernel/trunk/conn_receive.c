@@ -802,7 +802,7 @@ void rca_conn_not_linked(struct rca_trunk *trunk)
 		visited(trunk, &count);
 	}
 	list_splice(&kept, &trunk->waiting);
-	while ((trunk->tries >= MOST_TRIES || rca_trunk_is_barred(trunk)) &&
+	while ((trunk->tries >= MOST_TRIES || trunk->former || rca_trunk_is_barred(trunk)) &&
 	       (conn = xa_find(&trunk->conns, &number, ULONG_MAX, XA_PRESENT))) {
 		number++;
 		if (conn->state == RCA_CONN_REQ_SENT)
@@ -899,6 +899,7 @@ void rca_trunk_lose_session(struct rca_trunk *trunk)
 	number = trunk->session;
 	had_users = number && trunk->users;
 	trunk->session = 0;
+	trunk->former = false;
 	trunk->last = 0;
 	trunk->tries = 0;
 	trunk->wanted = false;
@@ -913,10 +914,12 @@ void rca_trunk_lose_session(struct rca_trunk *trunk)
 }
 
 /* The same number at both ends, which is not 0. */
-static u32 number_of_session(const u8 *boot_id, const u8 *peer_boot_id)
+static u32 number_of_session(const u8 *peer_boot_id)
 {
+	u8 boot_id[RCA_BOOT_ID_LEN];
 	__be32 own, peer;
 
+	rca_peers_boot_id(boot_id);
 	memcpy(&own, boot_id, sizeof(own));
 	memcpy(&peer, peer_boot_id, sizeof(peer));
 	return be32_to_cpu(own) + be32_to_cpu(peer) ?: 1;
@@ -931,15 +934,16 @@ void rca_trunk_join_session(struct rca_trunk *trunk, struct rca_trunk_link *link
 {
 	const struct rca_hello *hello = &link->peer.hello;
 
-	if (trunk->session && !rca_hello_is_of(hello, trunk->boot_id)) {
-		rca_trunk_because(trunk, "the peer's module was loaded again");
+	if (trunk->session && (trunk->former || !rca_hello_is_of(hello, trunk->boot_id))) {
+		rca_trunk_because(trunk, trunk->former ? "this machine was copied" :
+							 "the peer's module was loaded again");
 		rca_trunk_lose_session(trunk);
 	} else if (trunk->session) {
 		rca_trunk_count_one(trunk, RCA_STAT_REPLACED);
 	}
 	spin_lock(&trunk->lock);
 	if (!trunk->session) {
-		trunk->session = number_of_session(rca_peers_boot_id(), hello->boot_id);
+		trunk->session = number_of_session(hello->boot_id);
 		memcpy(trunk->boot_id, hello->boot_id, sizeof(trunk->boot_id));
 		trunk->hello = *hello;
 		trunk->has_heard = false;

@@ -235,7 +235,7 @@ void rca_watch_port(struct rca_trunk *trunk)
 	has = port_has(trunk);
 	down = !rca_watch_port_is_up(trunk);
 	spin_lock(&trunk->lock);
-	trunk->unusable = !has;
+	trunk->unusable = !has || (trunk->former && !trunk->hello.service_id);
 	trunk->port_down = down;
 	if (!has && trunk->link) {
 		rca_trunk_because(trunk, "its GID or partition is gone");

@@ -8,6 +8,8 @@
 
 #include <linux/build_bug.h>
 #include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/random.h>
 
 #include "transport/transport.h"
 
@@ -36,7 +38,7 @@ static void device_removed(struct rca_device *dev)
 {
 	rca_service_unlisten(dev);	/* no new trunks from here on */
 	rca_open_end_device(dev);
-	rca_peers_forget_device(dev->serial);
+	rca_peers_forget(dev->serial);
 }
 
 /* The next peer of a walk, with the trunk to it. */
@@ -60,6 +62,16 @@ static const struct rca_trunk_ops ops = {
 	.peers_next = peers_next,
 };
 
+/* The machine has a generation ID, which has changed. The kernel has new random numbers already. */
+static int machine_copied(struct notifier_block *block, unsigned long action, void *data)
+{
+	rca_peers_renew();
+	rca_open_separate_all();
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block copies = { .notifier_call = machine_copied };
+
 static int __init trunk_init(void)
 {
 	int ret;
@@ -74,11 +86,16 @@ static int __init trunk_init(void)
 	ret = rca_trunk_table_init(rca_open_work, rca_conn_timer_work);
 	if (ret)
 		goto err_links;
+	ret = register_random_vmfork_notifier(&copies);
+	if (ret)
+		goto err_table;
 	rca_link_paths_init();
 	WRITE_ONCE(rca_trunks, true);
 	rca_trunks_register(&ops);
 	return 0;
 
+err_table:
+	rca_trunk_table_exit();
 err_links:
 	rca_links_exit();
 err_peers:
@@ -93,6 +110,7 @@ err_peers:
 static void __exit trunk_exit(void)
 {
 	rca_trunks_unregister();
+	unregister_random_vmfork_notifier(&copies);
 	WRITE_ONCE(rca_trunks, false);
 	rca_service_exit();		/* no new trunks from here on */
 	rca_open_end_all();

@@ -17,6 +17,8 @@
  * - A session is lost if the peer is silent for peer_death_ms, if a link is opened to another load
  *   of the peer's module, if the peer says so, and if the device is removed. Its connections end. A
  *   hello of another load only makes this host look whether its link still works.
+ * - When this machine has become a copy, no link continues its sessions. Their connections end when
+ *   a link begins after the peer has told the copy a hello, or the copy has told the peer one.
  * - When the GID or the partition of a trunk has gone, its link ends. Its connections stay.
  * - A frame that is not the peer's, or malformed, ends the link. After three of them in a minute no
  *   link is opened for five minutes, see peers.c.
@@ -169,6 +171,13 @@ void rca_open_port_changed(struct rca_device *dev, u32 port, bool state)
 	rca_trunks_of_port(dev, port, state ? note_state : note_change);
 }
 
+/* Does another link continue the session of a trunk? */
+static bool goes_on(const struct rca_trunk *trunk)
+{
+	lockdep_assert_held(&trunk->lock);
+	return trunk->session && !trunk->former;
+}
+
 /* Is a hello news for a trunk? Not if its link or session is with the same load of the module. */
 static bool is_news(const struct rca_trunk_key *key, const struct rca_hello *hello)
 {
@@ -178,7 +187,7 @@ static bool is_news(const struct rca_trunk_key *key, const struct rca_hello *hel
 	if (!trunk)
 		return true;
 	spin_lock(&trunk->lock);
-	if (trunk->link || trunk->next || trunk->session)
+	if (trunk->link || trunk->next || goes_on(trunk))
 		news = !rca_hello_is_of(&trunk->hello, hello->boot_id);
 	spin_unlock(&trunk->lock);
 	rca_trunk_put(trunk);	/* got in rca_trunk_find() */
@@ -192,7 +201,7 @@ static bool is_news(const struct rca_trunk_key *key, const struct rca_hello *hel
 static void note_hello(struct rca_trunk *trunk, const struct rca_hello *hello)
 {
 	lockdep_assert_held(&trunk->lock);
-	if (!trunk->link && !trunk->next && !trunk->session) {
+	if (!trunk->link && !trunk->next && !goes_on(trunk)) {
 		trunk->hello = *hello;
 	} else if (!rca_hello_is_of(&trunk->hello, hello->boot_id)) {
 		trunk->heard = *hello;
@@ -594,4 +603,37 @@ void rca_open_end_device(struct rca_device *dev)
 void rca_open_end_all(void)
 {
 	rca_trunks_of_port(NULL, 0, close_unloaded);
+}
+
+/*
+ * A trunk was copied with its machine, or brought back from an earlier time. Its peer knows one
+ * machine, which this one may not be: nothing that the peer has told is used for a link. Under RCU.
+ */
+static void separate(struct rca_trunk *trunk)
+{
+	spin_lock(&trunk->lock);
+	if (!trunk->gone) {
+		trunk->former = trunk->session;
+		trunk->has_heard = false;
+		trunk->wanted = false;
+		trunk->port_changed = true;
+		memset(&trunk->hello, 0, sizeof(trunk->hello));
+		if (trunk->link) {
+			rca_trunk_because(trunk, "this machine was copied");
+			rca_link_tell(trunk->link, RCA_LINK_END);
+		}
+		if (trunk->next)
+			rca_link_tell(trunk->next, RCA_LINK_END);
+		rca_trunk_run(trunk);
+	}
+	spin_unlock(&trunk->lock);
+}
+
+/*
+ * This machine is a copy, see rca_peers_renew(). Links end, connections stay until they end
+ * themselves, or their host talks to the peer again. Sleeps.
+ */
+void rca_open_separate_all(void)
+{
+	rca_trunks_of_port(NULL, 0, separate);
 }

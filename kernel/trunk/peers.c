@@ -16,12 +16,14 @@
  * The memory is not charged to a cgroup, as all users share the peers; rca_peers_max bounds it.
  * Peers that were not used lately make room for new ones.
  *
- * Locking: peers.lock to add, change and remove; peers are found under RCU. Process context.
+ * Locking: peers.lock to add, change and remove; peers are found under RCU. identity_lock, which is
+ * taken with rca_trunk.lock held. Process context.
  */
 #include "trunk/trunk.h"
 
 #include <linux/build_bug.h>
 #include <linux/jiffies.h>
+#include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/random.h>
@@ -90,15 +92,19 @@ static_assert(offsetof(struct peer, key) == sizeof(struct rca_lru_entry));
 
 static struct rca_lru peers;
 
-/* Of this load of the module. */
-static u8 boot_id[RCA_BOOT_ID_LEN];
-static siphash_key_t secret;
+/* What this load of the module is to its peers. */
+struct identity {
+	u64 boot_id[RCA_BOOT_ID_LEN / sizeof(u64)];
+	siphash_key_t secret;
+};
+
+static struct identity identity;	/* (lock: identity_lock) */
+static bool has_identity;		/* (lock: identity_lock) */
+static DEFINE_SPINLOCK(identity_lock);
 
 /* Module init. Returns 0 or a negative errno. */
 int __init rca_peers_init(void)
 {
-	get_random_bytes(boot_id, sizeof(boot_id));
-	get_random_bytes(&secret, sizeof(secret));
 	return rca_lru_init(&peers, sizeof(struct rca_peer_key));
 }
 
@@ -108,9 +114,33 @@ void rca_peers_exit(void)
 	rca_lru_exit(&peers);
 }
 
+/*
+ * The identity is made when it is first needed, and the time is a part of it: copies of a machine
+ * whose module has told no hello yet have different ones, even if they draw equal random numbers.
+ */
+static struct identity get_identity(void)
+{
+	struct identity copy;
+	u64 now;
+
+	spin_lock(&identity_lock);
+	if (!has_identity) {
+		get_random_bytes(&identity, sizeof(identity));
+		now = ktime_get_real_ns();
+		identity.boot_id[0] ^= now;
+		identity.secret.key[0] ^= now;
+		has_identity = true;
+	}
+	copy = identity;
+	spin_unlock(&identity_lock);
+	return copy;
+}
+
 static u64 token_for(const struct rca_peer_key *key)
 {
-	return siphash(key, sizeof(*key), &secret);
+	const struct identity own = get_identity();
+
+	return siphash(key, sizeof(*key), &own.secret);
 }
 
 static bool is_due(const struct peer *peer)
@@ -154,10 +184,12 @@ static struct peer *find_or_add(const struct rca_peer_key *key, struct peer **sp
 	return peer;
 }
 
-/* The boot identifier of this load of the module. */
-const u8 *rca_peers_boot_id(void)
+/* The boot identifier of this host: RCA_BOOT_ID_LEN bytes. Process context. */
+void rca_peers_boot_id(u8 *boot_id)
 {
-	return boot_id;
+	const struct identity own = get_identity();
+
+	memcpy(boot_id, own.boot_id, sizeof(own.boot_id));
 }
 
 /* Makes the hello of this host for a peer. */
@@ -172,7 +204,7 @@ void rca_peers_fill_hello(const struct rca_peer_key *key, const struct rca_devic
 		.oldest = RCA_TRUNK_OLDEST,
 		.ack_delay = dev->ibdev->attrs.local_ca_ack_delay,
 	};
-	memcpy(hello->boot_id, boot_id, sizeof(boot_id));
+	rca_peers_boot_id(hello->boot_id);
 }
 
 /**
@@ -445,12 +477,12 @@ bool rca_peers_next(struct rhashtable_iter *iter, struct rca_trunk_peer *info)
 }
 
 /**
- * rca_peers_forget_device() - drop the peers of a device
- * @device: number of the device, which has no ids any more
+ * rca_peers_forget() - drop peers
+ * @device: number of their device, which has no ids any more; 0: of all devices
  *
  * Context: Process context. Sleeps.
  */
-void rca_peers_forget_device(u32 device)
+void rca_peers_forget(u32 device)
 {
 	struct rhashtable_iter iter;
 	struct peer *peer;
@@ -458,7 +490,7 @@ void rca_peers_forget_device(u32 device)
 	rhashtable_walk_enter(&peers.table, &iter);
 	rhashtable_walk_start(&iter);
 	while ((peer = rca_lru_next(&iter))) {
-		if (peer->key.device != device)
+		if (device && peer->key.device != device)
 			continue;
 		spin_lock(&peers.lock);
 		/* Another thread may have removed it to make room. */
@@ -468,4 +500,16 @@ void rca_peers_forget_device(u32 device)
 	}
 	rhashtable_walk_stop(&iter);
 	rhashtable_walk_exit(&iter);
+}
+
+/*
+ * This machine is a copy: it gets another identity, and what peers have told was told to the other
+ * one. Process context; sleeps.
+ */
+void rca_peers_renew(void)
+{
+	spin_lock(&identity_lock);
+	has_identity = false;
+	spin_unlock(&identity_lock);
+	rca_peers_forget(0);
 }

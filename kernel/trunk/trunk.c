@@ -168,7 +168,7 @@ bool rca_trunk_is_barred(const struct rca_trunk *trunk)
 static bool is_open(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	return trunk->up || (trunk->session && trunk->users && !trunk->link &&
+	return trunk->up || (trunk->session && !trunk->former && trunk->users && !trunk->link &&
 			     !trunk->tries && !trunk->unusable && !trunk->port_down &&
 			     !rca_trunk_is_barred(trunk));
 }
@@ -350,16 +350,20 @@ void rca_trunk_describe(struct rca_trunk_peer *peer)
 /* Does the request of the peer count, if it crosses that of this host? */
 bool rca_trunk_peer_wins(const struct rca_peer_key *key, const struct rca_hello *hello)
 {
-	int order = memcmp(hello->boot_id, rca_peers_boot_id(), RCA_BOOT_ID_LEN) ?:
-		    memcmp(&key->dgid, &key->sgid, sizeof(key->dgid));
+	u8 own[RCA_BOOT_ID_LEN];
 
-	return order > 0;
+	rca_peers_boot_id(own);
+	return (memcmp(hello->boot_id, own, sizeof(own)) ?:
+		memcmp(&key->dgid, &key->sgid, sizeof(key->dgid))) > 0;
 }
 
 /* Is the peer this port itself? The two ends of such a trunk are two trunks. */
 bool rca_trunk_is_own(const struct rca_peer_key *key, const struct rca_hello *hello)
 {
-	return rca_hello_is_of(hello, rca_peers_boot_id()) &&
+	u8 own[RCA_BOOT_ID_LEN];
+
+	rca_peers_boot_id(own);
+	return rca_hello_is_of(hello, own) &&
 	       !memcmp(&key->dgid, &key->sgid, sizeof(key->dgid));
 }
 

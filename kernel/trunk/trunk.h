@@ -37,7 +37,7 @@ static inline bool rca_trunks_enabled(void)
 
 /* Peers that run this module, and their hellos. */
 
-const u8 *rca_peers_boot_id(void);
+void rca_peers_boot_id(u8 *boot_id);
 void rca_peers_fill_hello(const struct rca_peer_key *key, const struct rca_device *dev,
 			  struct rca_hello *hello);
 u8 rca_peers_tell(const struct rca_peer_key *key, const struct rca_device *dev, u8 *data);
@@ -48,7 +48,8 @@ void rca_peers_opened(const struct rca_peer_key *key);
 void rca_peers_failed(const struct rca_peer_key *key);
 void rca_peers_refused(const struct rca_peer_key *key, const struct rca_hello *hello);
 u64 rca_peers_bad_frame(const struct rca_peer_key *key);
-void rca_peers_forget_device(u32 device);
+void rca_peers_forget(u32 device);
+void rca_peers_renew(void);
 void rca_peers_walk(struct rhashtable_iter *iter);
 bool rca_peers_next(struct rhashtable_iter *iter, struct rca_trunk_peer *info);
 int rca_peers_init(void);
@@ -101,11 +102,13 @@ enum rca_place {
  * @closing: its device is being removed, or the module is being unloaded
  * @port_changed: its port has to be checked
  * @state_changed: likewise, and the peer has to be pinged if the port is up
- * @unusable: its GID or its partition does not exist any more
+ * @unusable: its GID or its partition does not exist any more, or the peer of a @former session has
+ *            told this machine no hello yet
  * @port_down: its port was down at the last check by @work, which then polls it each second
  * @peer_ended: the peer has announced the end of the session: its connections are disconnected
  * @wanted: a link has to be opened
  * @unclear: another one, as the last one has failed: the ends may not agree on their connections
+ * @former: the session is of before this machine was copied: it ends when another link begins
  * @odd: this end chooses odd connection numbers
  * @handling: completions of @link are being handled; records are sent at the end of that
  * @users: connections of the trunk
@@ -160,6 +163,7 @@ struct rca_trunk {
 	bool peer_ended;
 	bool wanted;
 	bool unclear;
+	bool former;
 	bool odd;
 	bool handling;
 	unsigned int users;
@@ -578,6 +582,7 @@ void rca_link_leave_place(struct rca_trunk *trunk);
 void rca_open_work(struct work_struct *work);
 void rca_open_end_device(struct rca_device *dev);
 void rca_open_end_all(void);
+void rca_open_separate_all(void);
 
 /* open.c */
 void rca_open_requested(struct rca_device *dev, const struct rca_tp_request *req,

@@ -394,6 +394,60 @@ static void destroy_waits_for_a_callback(struct kunit *test)
 	meet(test, lost_work);
 }
 
+static void run_work(struct rca_trunk *trunk)
+{
+	rca_trunk_run(trunk);
+	flush_delayed_work(&trunk->work);
+}
+
+/*
+ * A copy of this machine opens no link with what it was copied with, and its connections stay. They
+ * end when the peer has told the copy a hello, and another link begins.
+ */
+static void machine_is_copied(struct kunit *test)
+{
+	const struct rca_hello hello = {
+		.version = RCA_TRUNK_VERSION,
+		.oldest = RCA_TRUNK_OLDEST,
+		.service_id = cpu_to_be64(0x1234),
+	};
+	struct rca_trunk_conn *sent = conn_in(test, RCA_CONN_REQ_SENT);
+	struct rca_trunk_conn *kept = conn_in(test, RCA_CONN_UP);
+	struct rca_trunk *trunk = conn_bench->trunk;
+	struct rca_trunk_link *link = trunk->link;
+	u8 data[RCA_HELLO_LEN];
+
+	trunk->hello = hello;
+	trunk->link = NULL;
+	trunk->unclear = true;		/* the last link has failed */
+	rca_open_separate_all();
+	run_work(trunk);
+	KUNIT_ASSERT_NULL(test, trunk->link);
+	KUNIT_EXPECT_TRUE(test, trunk->unusable);
+	KUNIT_EXPECT_NULL(test, rca_trunk_find_open(&trunk->key.peer));
+	expect_event(test, RCA_IN_REJ, IB_CM_REJ_STALE_CONN);
+	KUNIT_EXPECT_EQ(test, (int)sent->state, (int)RCA_CONN_CLOSED);
+	KUNIT_EXPECT_EQ(test, (int)kept->state, (int)RCA_CONN_UP);
+	conn_bench->events = 0;
+	trunk->unclear = false;
+	rca_hello_pack(data, &hello);
+	rca_open_heard(&trunk->key.peer, data, sizeof(data));
+	run_work(trunk);
+	KUNIT_EXPECT_FALSE(test, trunk->unusable);
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(trunk->hello.service_id), 0x1234ULL);
+	KUNIT_EXPECT_NULL(test, rca_trunk_find_open(&trunk->key.peer));
+	KUNIT_EXPECT_EQ(test, conn_bench->events, 0u);
+	link->peer.hello = hello;
+	rca_trunk_join_session(trunk, link);
+	expect_event(test, RCA_IN_DREQ_TIMEOUT, -ETIMEDOUT);
+	KUNIT_EXPECT_FALSE(test, trunk->former);
+	KUNIT_EXPECT_NE(test, trunk->session, 1u);
+	trunk->link = link;
+	trunk->wanted = true;
+	conn_destroy(kept);
+	conn_destroy(sent);
+}
+
 static struct kunit_case conn_end_cases[] = {
 	KUNIT_CASE(timers_run_out),
 	KUNIT_CASE(request_times_out),
@@ -410,6 +464,7 @@ static struct kunit_case conn_end_cases[] = {
 	KUNIT_CASE(no_link_for_many),
 	KUNIT_CASE(no_link_for_a_long_list),
 	KUNIT_CASE(destroy_waits_for_a_callback),
+	KUNIT_CASE(machine_is_copied),
 	{}
 };
 

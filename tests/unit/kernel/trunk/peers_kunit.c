@@ -213,7 +213,7 @@ static void peers_of_a_device_end_with_it(struct kunit *test)
 		hear(peer, 1);
 	tell(test, &other, &hello);
 	KUNIT_EXPECT_EQ(test, list(DEVICE, &info), 300u);
-	rca_peers_forget_device(DEVICE);
+	rca_peers_forget(DEVICE);
 	KUNIT_EXPECT_EQ(test, list(DEVICE, &info), 0u);
 	KUNIT_EXPECT_EQ(test, list(OTHER_DEVICE, &info), 1u);
 }
@@ -444,13 +444,36 @@ static void bad_frames_bar_the_peer(struct kunit *test)
 	KUNIT_EXPECT_GT(test, rca_peers_bad_frame(&key), 0ULL);
 }
 
+/* A copy of this machine is another host, and knows nobody. */
+static void copied_machine_has_another_identity(struct kunit *test)
+{
+	const struct rca_peer_key key = key_to(2);
+	const struct rca_trunk_open open = open_from(test, &key);
+	struct rca_hello before, after, again, hello;
+	struct rca_trunk_peer info;
+
+	KUNIT_ASSERT_EQ(test, (int)tell(test, &key, &before), RCA_HELLO_LEN);
+	hear_offer(0x1234, RCA_TRUNK_OLDEST);
+	KUNIT_EXPECT_TRUE(test, may_open(&hello));
+	rca_peers_renew();
+	KUNIT_EXPECT_EQ(test, list(DEVICE, &info), 0u);
+	KUNIT_EXPECT_FALSE(test, may_open(&hello));
+	KUNIT_EXPECT_FALSE(test, rca_peers_accept(&key, &open));
+	KUNIT_ASSERT_EQ(test, (int)tell(test, &key, &after), RCA_HELLO_LEN);
+	KUNIT_EXPECT_NE(test, after.token, before.token);
+	KUNIT_EXPECT_FALSE(test, rca_hello_is_of(&after, before.boot_id));
+	KUNIT_ASSERT_EQ(test, (int)tell(test, &key, &again), RCA_HELLO_LEN);
+	KUNIT_EXPECT_EQ(test, again.token, after.token);
+	KUNIT_EXPECT_TRUE(test, rca_hello_is_of(&again, after.boot_id));
+}
+
 static void forget(struct kunit *test)
 {
 	rca_trunks = true;
 	rca_peers_bar_ms = 300000;
 	rca_peers_interval_ms = 60000;
-	rca_peers_forget_device(DEVICE);
-	rca_peers_forget_device(OTHER_DEVICE);
+	rca_peers_forget(DEVICE);
+	rca_peers_forget(OTHER_DEVICE);
 }
 
 static struct kunit_case peers_cases[] = {
@@ -471,6 +494,7 @@ static struct kunit_case peers_cases[] = {
 	KUNIT_CASE(refused_hello_is_forgotten),
 	KUNIT_CASE_SLOW(failed_trunk_is_tried_again_later),
 	KUNIT_CASE(bad_frames_bar_the_peer),
+	KUNIT_CASE(copied_machine_has_another_identity),
 	{}
 };
 
