@@ -7,7 +7,10 @@ not be delivered for two seconds.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,9 +18,9 @@ from pathlib import Path
 
 import roce
 import trunks
-from adapters import KNOBS
+from adapters import KNOBS, shell
 from agent import Agent, connected, disconnected
-from scenario import DEBUG, Unexpected, run, same, wait_for
+from scenario import DEBUG, Skip, Unexpected, run, same, wait_for
 from stacks import OURS, Stack
 from trunk_connections import TIMED_OUT, opened
 from trunks import OWN, PARAMETERS, PEER, is_open, qps, route, states, tool
@@ -26,6 +29,7 @@ from unplug import rules
 DEATH_MS = PARAMETERS / "peer_death_ms"
 COUNT = 4
 ROCE = "10.9.0.1"
+THIRD = "10.8.0.3"
 
 up, down = trunks.up, trunks.down
 
@@ -384,14 +388,54 @@ def brought(client: Agent, server: Agent, ends: tuple[str, str], sources: tuple[
     return said
 
 
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+
+
+@contextmanager
+def third_host() -> Iterator[tuple[str, ...]]:
+    """Another adapter. Its IPoIB device, in a network namespace of its own, too, has a name that is free. What runs a command there."""
+    knob("add", "1")
+    shell("hca_wait 60 test -e /sys/class/net/ib1")
+    run("ip netns add third && ip link set ib1 netns third && ip -n third link set ib1 up && "
+        f"ip -n third addr add {THIRD}/24 dev ib1")
+    shell("hca_wait 60 hca_running -n third ib1")
+    with subprocess.Popen(["ip", "netns", "exec", "third", "sleep", "infinity"]) as holder:
+        wait_for("a process there", lambda: os.readlink(f"/proc/{holder.pid}/ns/net") != os.readlink("/proc/self/ns/net"))
+        try:
+            yield ("nsenter", "-t", str(holder.pid), "-n")
+        finally:
+            holder.kill()
+            knob("remove", "hca2")
+            run("ip netns del third")
+
+
+def pretends(stacks: dict[str, Stack]) -> None:
+    """
+    A third host connects with the GID of the client's host as its source over a path without a GRH, and ib_cm answers it, by its
+    LID. Its users may not, and what its root does ends nothing between the two others: neither a connection nor a queue pair.
+    """
+    with changed("sa_hop_limit", "0", "1"), third_host() as there, opened(stacks) as (agent, other), \
+            Agent(stacks[OURS], *there) as root, Agent(stacks[OURS], *there, *NOBODY) as user:
+        ids, children = connections(agent, other)
+        before, had = trunks.counters(1), sorted(qp["lqpn"] for qp in qps())
+        foreign = trunks.ib.gid(0)
+        same("a user there", brought(user, other, (THIRD, PEER), (foreign,)), ["EPERM"])
+        same("root there", brought(root, other, (THIRD, PEER), (foreign,) * 3), ["ok"] * 3)
+        agent.quiet()
+        other.quiet()
+        same("what the server's host has counted", trunks.grown(1, before), {})
+        same("the QPs", sorted(qp["lqpn"] for qp in qps()), had)
+        disconnected(agent, ids[0], other, children[0])
+        disconnected(other, children[1], agent, ids[1])
+
+
 def foreign_source(stacks: dict[str, Stack]) -> None:
     """
     A path with the source GID of another host or container needs CAP_NET_RAW. A connection over a path that a program has set
     has no hello, which the peer would keep under the GID of that host.
     """
-    nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
     foreign = "fe80::77:78"
-    with trunks.trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *nobody) as user, \
+    with trunks.trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *NOBODY) as user, \
             Agent(stacks[OURS], *trunks.ib.elsewhere([])) as other:
         before = trunks.counters(0)
         same("a user over InfiniBand", brought(user, other, (OWN, PEER), (None, trunks.ib.gid(0), foreign)),
@@ -430,6 +474,38 @@ def class_of_one(stacks: dict[str, Stack]) -> None:
         up()
 
 
+def copied(stacks: dict[str, Stack]) -> None:
+    """
+    This machine, with both ends, becomes a copy: no queue pair goes on, and no connection ends. When both ends know each other
+    as other hosts, the connections of the former ones end with the next trunk.
+    """
+    with opened(stacks) as (agent, other):
+        ids, children = connections(agent, other)
+        was = trunks.peer(0, 1)["boot_id"], trunks.peer(1, 0)["boot_id"]
+        try:
+            knob("copied", "now")
+        except OSError as missing:
+            if missing.errno not in (errno.ENOENT, errno.EOPNOTSUPP):
+                raise
+            raise Skip("a kernel without generation IDs of machines") from missing
+        wait_for("no QP", lambda: not qps())
+        same("peers", (trunks.peers(0), trunks.peers(1)), ([], []))
+        agent.must("disconnect", ids[0])
+        agent.event("DISCONNECTED", ids[0])
+        agent.must("destroy", ids[0])
+        other.quiet()
+        with Agent(stacks[OURS]) as client, Agent(stacks[OURS], *trunks.ib.elsewhere([])) as server:
+            trunks.connect(client, server, OWN, PEER)
+            agent.quiet()
+            other.quiet()
+            trunks.open_trunk(client, server)
+            all_end(agent, ids[1:])
+            all_end(other, children)
+            now = trunks.peer(0, 1)["boot_id"], trunks.peer(1, 0)["boot_id"]
+            if set(now) & set(was):
+                raise Unexpected(f"boot identifiers: {was} before, {now} now")
+
+
 # A name, the test, and whether the debug guest runs it, too.
 TESTS = (
     ("a port is down for a moment", short, False),
@@ -444,5 +520,7 @@ TESTS = (
     ("a trunk to a dead peer", restart_unseen, False),
     ("the path of a trunk is that of the administrator", administrator, False),
     ("a path with a foreign source", foreign_source, False),
+    ("a third host pretends to be the client's", pretends, False),
     ("the type of service of one program", class_of_one, False),
+    ("the machine is copied", copied, True),
 )
