@@ -13,12 +13,12 @@ from pathlib import Path
 
 import ib
 import trunks
-from agent import Agent, disconnected
+from agent import Agent, connected, disconnected
 from scenario import Unexpected, same, wait_for
 from stacks import OURS, Stack
 from trunk_failures import knob
-from trunks import (OWN, PARAMETERS, PEER, TRACING, connect, counters, grown, is_open, open_trunk, over_trunk, peer, qps, states,
-                    traced, why)
+from trunks import (OWN, PARAMETERS, PEER, TRACING, connect, counters, grown, is_open, open_trunk, over_trunk, peer, qps, route,
+                    states, traced, why)
 
 MOST = PARAMETERS / "trunk_max"
 
@@ -106,6 +106,44 @@ def none_ends(stacks: dict[str, Stack]) -> None:
         open_trunk(agent, other)
 
 
+def over_itself(agent: Agent) -> None:
+    """A connection from hca1 to itself, and its end, some times a second: QP numbers of an agent repeat after 800."""
+    time.sleep(0.2)
+    one, listener = route(agent, agent, PEER, PEER)
+    disconnected(agent, one, agent, connected(agent, one, agent, listener))
+    agent.must("destroy", listener)
+
+
+def busy(stacks: dict[str, Stack]) -> None:
+    """Another user keeps all places busy while one of five idle connections is disconnected. The others stay, at both ends."""
+    with trunks.trunks(), Agent(stacks[OURS]) as agent, Agent(stacks[OURS], *ib.elsewhere([])) as other, \
+            Agent(stacks[OURS], *ib.elsewhere([])) as user:
+        MOST.write_text("2")
+        kept = [over_trunk(agent, other) for _ in range(5)]
+        time.sleep(1.2)
+        itself(user, 1)
+        wait_for("the end of the idle one", lambda: (len(qps()), states()) == (2, ("idle", "idle")))
+        agent.must("disconnect", kept[0][0])
+        end = time.monotonic() + 34
+        while time.monotonic() < end:
+            over_itself(user)
+        same("the busy one", (len(qps()), is_open(1, 1), states()), (2, True, ("idle", "idle")))
+        agent.event("DISCONNECTED", kept[0][0])
+        agent.must("destroy", kept[0][0])
+        agent.quiet()
+        other.quiet()
+        time.sleep(1.2)
+        agent.must("disconnect", kept[1][0])
+        ended = [end[1] for end in kept[:2]]
+        same("those that end", sorted(other.event("DISCONNECTED") for _ in ended), sorted(ended))
+        for number in ended:
+            other.must("destroy", number)
+        agent.event("DISCONNECTED", kept[1][0])
+        agent.must("destroy", kept[1][0])
+        agent.quiet()
+        disconnected(other, kept[2][1], agent, kept[2][0])
+
+
 def foreign_token(stacks: dict[str, Stack]) -> None:
     """A peer asks with the token of another entry of the GID table: it is refused, and opens a trunk with the next hello."""
     gid = Path("/sys/class/infiniband/hca0/ports/1/gids")
@@ -138,5 +176,6 @@ def foreign_token(stacks: dict[str, Stack]) -> None:
 TESTS = (
     ("the one that was idle longest goes", oldest_ends, True),
     ("none can be closed", none_ends, False),
+    ("others keep all places busy", busy, False),
     ("a request with a foreign token", foreign_token, False),
 )
