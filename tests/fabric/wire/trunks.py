@@ -6,11 +6,13 @@ from __future__ import annotations
 import errno
 import ipaddress
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from cmtrace import OURS, STOCK
-from hosts import Host, Hosts
+from hosts import DEBUG, Host, Hosts
 from loss import CLIENT, LOSSY, SERVER, expect, start_client, start_server
 from scenario import Unexpected, same, wait_for
 
@@ -219,8 +221,23 @@ def qp_fails(hosts: Hosts) -> None:
             raise Unexpected(f"QPs: {before} before; {sent} frames before, now {now}")
 
 
-def forged_packet(hosts: Hosts) -> None:
+def by_socket(hosts: Hosts) -> str:
+    """A packet from a UDP socket."""
+    return f"/usr/bin/python3 tests/fabric/wire/forge.py {hosts.near.ip} {hosts.far.ip}"
+
+
+def by_queue_pair(hosts: Hosts) -> str:
+    """A message of a queue pair of uverbs, which may belong to anybody."""
+    hosts.near.do("chmod 666 /dev/infiniband/uverbs*")
+    gids = hosts.near.do("cd /sys/class/infiniband/rxe0/ports/1/gids && grep . *").split()
+    index = next(index for index, found in (row.split(":", 1) for row in gids)
+                 if ipaddress.IPv6Address(found) == gid(hosts.near))
+    return f"build/tests/fabric/wire/forge_qp rxe0 {index} {hosts.far.ip}"
+
+
+def forged_packet(how: Callable[[Hosts], str], hosts: Hosts) -> None:
     """A user who is nobody sends a packet to the trunk's QP at the other host: the QP is replaced, and no connection ends."""
+    forge = how(hosts)
     for host in hosts.both:
         load(host)
     with trunks(*hosts.both):
@@ -237,8 +254,7 @@ def forged_packet(hosts: Hosts) -> None:
             # What the tool of iproute2 shows to everybody.
             for qp in json.loads(hosts.near.do("rdma -j resource show qp")):
                 if qp.get("comm") == NAME and "rqpn" in qp:
-                    hosts.near.do("setpriv --reuid 65534 --clear-groups /usr/bin/python3 tests/fabric/wire/forge.py "
-                                  f"{hosts.near.ip} {hosts.far.ip} {qp['rqpn']} {qp['sq-psn']}")
+                    hosts.near.do(f"setpriv --reuid 65534 --clear-groups {forge} {qp['rqpn']} {qp['sq-psn']}")
             return not set(before) & set(trunk_qp_numbers(hosts.far))
 
         wait_for("the end of the QP", qp_is_replaced)
@@ -266,6 +282,50 @@ def forged_packet(hosts: Hosts) -> None:
         expect(kept, COUNT, SERVER[:2])
 
 
+@contextmanager
+def filtered(hosts: Hosts) -> Iterator[None]:
+    """Of RoCE only the packets to queue pair 1 pass, those of ib_cm."""
+    udp = "u32 match ip protocol 17 0xff match ip dport 4791 0xffff"
+    for host in hosts.both:
+        host.do("modprobe -a sch_ingress cls_u32 act_gact && tc qdisc add dev wire0 clsact && "
+                f"tc filter add dev wire0 egress protocol ip prio 1 {udp} match u32 1 0xffffff at 32 action pass && "
+                f"tc filter add dev wire0 egress protocol ip prio 2 {udp} action drop")
+    try:
+        yield
+    finally:
+        for host in hosts.both:
+            host.do("tc qdisc del dev wire0 clsact")
+
+
+def qp_is_filtered(hosts: Hosts) -> None:
+    """Nothing arrives at the QP of a trunk: connects that were sent over it are made over ib_cm, and idle connections stay."""
+    for host in hosts.both:
+        load(host)
+    with trunks(*hosts.both):
+        for _ in range(2):
+            connect(hosts, (OURS, OURS))
+        wait_for_trunk(hosts)
+        kept, port = start_server(hosts, hosts.far, OURS, COUNT, "hold")
+        keeping = start_client(hosts.near, OURS, (hosts.far.ip, port), COUNT, "hold")
+        for program in (kept, keeping):
+            program.until("^all$")
+        server, port = start_server(hosts, hosts.far, OURS, COUNT)
+        with filtered(hosts):
+            began = time.monotonic()
+            client = start_client(hosts.near, OURS, (hosts.far.ip, port), COUNT)
+            for program in (client, server):
+                program.done("(?m)^end$")
+            took = time.monotonic() - began
+            if took > 20 * (3 if DEBUG else 1):
+                raise Unexpected(f"the connections took {took:.1f} s")
+            time.sleep(max(0.0, 34 - took))
+            expect(keeping, COUNT, CLIENT[:3])
+            expect(kept, COUNT, SERVER[:2])
+        expect(client, COUNT, CLIENT)
+        expect(server, COUNT, SERVER)
+        connect(hosts, (OURS, OURS))
+
+
 def tests(everything: bool) -> list[tuple[str, Callable[[Hosts], None]]]:
     """First of all, while the hosts do not know each other."""
     found = [("trunk: nobody is told while they are off", not_told),
@@ -273,5 +333,7 @@ def tests(everything: bool) -> list[tuple[str, Callable[[Hosts], None]]]:
              ("trunk: the second connection opens one", trunk_opens),
              ("trunk: a peer refuses", peer_refuses),
              ("trunk: its QP fails", qp_fails),
-             ("trunk: a user sends a packet to its QP", forged_packet)]
+             ("trunk: its QP is filtered", qp_is_filtered),
+             ("trunk: a user sends a packet to its QP", partial(forged_packet, by_socket)),
+             ("trunk: a user's QP sends a message to its QP", partial(forged_packet, by_queue_pair))]
     return found + ([("trunk: a host is started again", peer_restarts)] if everything else [])
