@@ -121,6 +121,18 @@ def _over_trunks(found: Found, row: Row, limits: dict[str, float]) -> None:
     _at_most(found, row, limits, _total, ",.0f")
 
 
+def _untouched(found: Found, row: Row, cases: tuple[str, ...]) -> None:
+    """Debian's librdmacm over rdma_cm_alt_ucm beside the same over rdma_ucm."""
+    both: dict[str, tuple[list[float], list[float]]] = {
+        case: (_values(found, f"ucm-{case}", OURS, _total), _values(found, case, STOCK, _total)) for case in cases}
+    shares = [statistics.median(ours) / statistics.median(stock) for ours, stock in both.values() if ours and stock]
+    row.ours, row.stock = ("; ".join(f"{case} {spread(pair[end], ',.0f', '')}" for case, pair in both.items() if pair[end]) or "-"
+                           for end in (0, 1))
+    if shares:
+        row.ratio = f"at most {max(shares):.2f}x"
+        row.verdict = verdict(max(shares) <= 1)
+
+
 def _saved(found: Found, row: Row, limits: dict[str, float]) -> None:
     cells = []
     for case, least in limits.items():
@@ -191,6 +203,8 @@ TARGETS = [
            lambda found, row: _saved(found, row, {"roce-64": 90000, "ib-64": 90000, "roce-1": 60000, "ib-1": 60000})),
     Target(f"{ROW}-trunk-switches", "context switches per connection over a trunk", "<= 5",
            lambda found, row: _switches(found, row, {"trunk-roce-64": 5, "trunk-ib-64": 5})),
+    Target(f"{ROW}-ucm", "instructions per connection of programs with Debian's librdmacm", "<= 1x",
+           lambda found, row: _untouched(found, row, ("roce-64", "ib-64", "roce-1", "ib-1"))),
     Target(f"{ROW}-messages", "instructions per message of an rsocket and its answer, 64 bytes, RoCE", "<= 1x",
            lambda found, row: _stream(found, row, "messages", 1)),
     Target(f"{ROW}-bulk", "instructions per megabyte of an rsocket, RoCE", "<= 1x",

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from guest import (FLOOR, FLOOR_RUN, IB, KNOBS, MUTE, ROCE, Records, calm, drive, fail, neighbour, peers,
                    start)
-from stacks import OURS, ROOT, STOCK, Stack
+from stacks import OURS, ROOT, STOCK, OverNode, Stack
 from transport import trunks
 
 OUT = Path("/out")
@@ -29,7 +29,8 @@ ROW = "count"
 @dataclass(frozen=True)
 class Case:
     """Runs of the driver with `words`, for some stacks; with the words of a driver that holds objects meanwhile, with so many
-    more adapters of four ports each, over trunks, and while the recorder keeps messages."""
+    more adapters of four ports each, over trunks, while the recorder keeps messages, and with Debian's librdmacm over
+    rdma_cm_alt_ucm."""
 
     words: str
     window: int
@@ -40,6 +41,7 @@ class Case:
     adapters: int = 0
     trunks: bool = False
     kept: bool = False
+    ucm: bool = False
 
 
 # What one more connection or address costs with others, peers and listeners there, which `held` holds.
@@ -86,6 +88,10 @@ CASES = {
     # What a connection of an rsocket is compared with.
     "roce-qp-1": Case(f"{ROCE} -Q %s rate", 1, 40, 240),
     "resolve": Case(f"-a {MUTE} %s resolve", 1, 40, 540),
+    # Last, as a node that is made again is hidden from no stack.
+    **{f"ucm-{name}": Case(f"{fabric} %s rate", window, few, more, (OURS,), ucm=True)
+       for name, fabric, window, few, more in (("roce-64", ROCE, 64, 200, 1200), ("ib-64", IB, 64, 200, 1200),
+                                               ("roce-1", ROCE, 1, 40, 440), ("ib-1", IB, 1, 40, 440))},
 }
 
 
@@ -155,6 +161,23 @@ def _kept(on: bool) -> Iterator[None]:
         keeper.terminate()
 
 
+def _switch_ucm(on: bool) -> None:
+    subprocess.run(["bash", "-c", f". tests/harness/guest/rig.sh && rig_switch_ucm {int(on)}"], cwd=ROOT, check=True)
+
+
+@contextmanager
+def _stack_of(case: Case, stack: Stack) -> Iterator[Stack]:
+    """The stack of a case, whose node is that of rdma_cm_alt_ucm meanwhile."""
+    if not case.ucm:
+        yield stack
+        return
+    _switch_ucm(True)
+    try:
+        yield OverNode()
+    finally:
+        _switch_ucm(False)
+
+
 def _over_trunks() -> int:
     """The number of connections that were requested over trunks so far."""
     ports = json.loads(subprocess.run([ROOT / "build/rdma-cm-alt", "-j", "stats"], check=True, capture_output=True).stdout)
@@ -215,8 +238,9 @@ def measure(stacks: tuple[Stack, Stack], records: Records, names: list[str],
             def add(found: dict, number: int, stack: str = stack, name: str = name) -> None:
                 records.add(ROW, stack, found, name, number)
 
-            with _adapters(case.adapters), _held(by_name[stack], case.held), _kept(case.kept):
-                _rounds(by_name[stack], add, case, records, parts)
+            with _adapters(case.adapters), _held(by_name[stack], case.held), _kept(case.kept), \
+                    _stack_of(case, by_name[stack]) as used:
+                _rounds(used, add, case, records, parts)
 
     # A trunk that was closed is not opened again until a connection has a hello, which is once in a minute.
     for on_trunks, group in itertools.groupby(names or CASES, lambda name: known[name].trunks):
