@@ -206,7 +206,7 @@ SOCKET_TEST(least_number_of_bytes_is_waited_for)
 	pthread_join(thread, NULL);
 	assert_int_equal(rsend(s.client, "ab", 2, 0), 2);
 	assert_int_equal(rrecv(s.server, buf, sizeof(buf), MSG_DONTWAIT), 2);
-	/* More than the buffer can hold. The first look grants the credits for all that it holds. */
+	/* More than the buffer can hold. The first look grants the credits for all of it. */
 	set_int(s.server, SOL_SOCKET, SO_RCVLOWAT, -1);
 	send_all_that_goes(s.client);
 	if (!ready(s.server, POLLIN))
