@@ -6,215 +6,19 @@
  */
 #include <arpa/inet.h>
 #include <linux/userfaultfd.h>
-#include <rdma/rdma_user_cm.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
 
-#include "ktap.h"
+#include "ucm_calls.h"
 
-#define NODE "/dev/infiniband/rdma_cm"
-#define HOST "10.9.0.1"
 #define PAGE 4096
-
-/* Event types. */
-enum {
-	ADDR_RESOLVED = 0, ROUTE_RESOLVED = 2, CONNECT_REQUEST = 4, CONNECT_RESPONSE = 5,
-	REJECTED = 8, ESTABLISHED = 9, DISCONNECTED = 10, MULTICAST_JOIN = 12,
-};
-
-static int open_node(void)
-{
-	return MUST(open(NODE, O_RDWR | O_CLOEXEC));
-}
-
-/* A command with the lengths that the header states; returns 0 or a negative errno. */
-static int call_as(int fd, uint32_t number, const void *cmd, size_t size, uint16_t in, uint16_t out)
-{
-	uint8_t buf[sizeof(struct rdma_ucm_cmd_hdr) + 512] = {};
-	struct rdma_ucm_cmd_hdr hdr = { .cmd = number, .in = in, .out = out };
-	size_t len = sizeof(hdr) + (in > size ? in : size);
-	ssize_t ret;
-
-	memcpy(buf, &hdr, sizeof(hdr));
-	memcpy(buf + sizeof(hdr), cmd, size);
-	ret = write(fd, buf, len);
-	if (ret >= 0)
-		EXPECT_EQ(ret, len);
-	return ret < 0 ? -errno : 0;
-}
-
-#define CALL(fd, name, cmd, out) \
-	call_as(fd, RDMA_USER_CM_CMD_##name, &(cmd), sizeof(cmd), sizeof(cmd), out)
-
-#define PTR(object) ((uintptr_t)&(object))
-
-static int create(int fd, uint64_t uid, uint16_t ps, uint32_t *id)
-{
-	struct rdma_ucm_create_id_resp resp = {};
-	struct rdma_ucm_create_id cmd = { .uid = uid, .response = PTR(resp), .ps = ps };
-	int ret = CALL(fd, CREATE_ID, cmd, sizeof(resp));
-
-	*id = resp.id;
-	return ret;
-}
-
-static uint32_t get_id(int fd, uint64_t uid)
-{
-	uint32_t id;
-
-	EXPECT_EQ(create(fd, uid, RDMA_PS_TCP, &id), 0);
-	return id;
-}
-
-static int destroy(int fd, uint32_t id, uint32_t *reported)
-{
-	struct rdma_ucm_destroy_id_resp resp = { 77 };
-	struct rdma_ucm_destroy_id cmd = { .response = PTR(resp), .id = id };
-	int ret = CALL(fd, DESTROY_ID, cmd, sizeof(resp));
-
-	if (reported)
-		*reported = resp.events_reported;
-	return ret;
-}
-
-static int migrate(int to, int from, uint32_t id, uint32_t *reported)
-{
-	struct rdma_ucm_migrate_resp resp = { 77 };
-	struct rdma_ucm_migrate_id cmd = { .response = PTR(resp), .id = id, .fd = from };
-	int ret = CALL(to, MIGRATE_ID, cmd, sizeof(resp));
-
-	if (reported)
-		*reported = resp.events_reported;
-	return ret;
-}
-
-static struct sockaddr_in address(const char *ip, uint16_t port)
-{
-	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(port) };
-
-	inet_pton(AF_INET, ip, &sin.sin_addr);
-	return sin;
-}
-
-static int bind_id(int fd, uint32_t id, const char *ip, uint16_t port)
-{
-	struct rdma_ucm_bind cmd = { .id = id, .addr_size = sizeof(struct sockaddr_in) };
-	struct sockaddr_in sin = address(ip, port);
-
-	memcpy(&cmd.addr, &sin, sizeof(sin));
-	return CALL(fd, BIND, cmd, 0);
-}
-
-static int resolve(int fd, uint32_t id, uint16_t port)
-{
-	struct rdma_ucm_resolve_addr cmd = { .id = id, .timeout_ms = 2000,
-					     .dst_size = sizeof(struct sockaddr_in) };
-	struct sockaddr_in sin = address(HOST, port);
-
-	memcpy(&cmd.dst_addr, &sin, sizeof(sin));
-	return CALL(fd, RESOLVE_ADDR, cmd, 0);
-}
-
-static int resolve_route(int fd, uint32_t id)
-{
-	struct rdma_ucm_resolve_route cmd = { .id = id, .timeout_ms = 2000 };
-
-	return CALL(fd, RESOLVE_ROUTE, cmd, 0);
-}
-
-static int get_event(int fd, struct rdma_ucm_event_resp *resp)
-{
-	struct rdma_ucm_get_event cmd = { .response = (uintptr_t)resp };
-
-	memset(resp, 0xee, sizeof(*resp));
-	return CALL(fd, GET_EVENT, cmd, sizeof(*resp));
-}
-
-static bool is_readable(int fd, int ms)
-{
-	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
-
-	return MUST(poll(&poll_fd, 1, ms));
-}
-
-static void expect_event(int fd, uint32_t type, uint32_t id, uint64_t uid,
-			 struct rdma_ucm_event_resp *resp)
-{
-	struct rdma_ucm_event_resp mine;
-
-	resp = resp ?: &mine;
-	EXPECT(is_readable(fd, 10000));
-	EXPECT_EQ(get_event(fd, resp), 0);
-	EXPECT_EQ(resp->event, type);
-	EXPECT_EQ(resp->status, 0);
-	EXPECT_EQ(resp->id, id);
-	EXPECT_EQ(resp->uid, uid);
-}
-
-/* An id with a route to a port. */
-static uint32_t get_routed(int fd, uint64_t uid, uint16_t port)
-{
-	uint32_t id = get_id(fd, uid);
-
-	EXPECT_EQ(resolve(fd, id, port), 0);
-	expect_event(fd, ADDR_RESOLVED, id, uid, NULL);
-	EXPECT_EQ(resolve_route(fd, id), 0);
-	expect_event(fd, ROUTE_RESOLVED, id, uid, NULL);
-	return id;
-}
-
-static uint32_t get_listener(int fd, uint64_t uid, uint16_t port)
-{
-	uint32_t id = get_id(fd, uid);
-	struct rdma_ucm_listen cmd = { .id = id, .backlog = 3 };
-
-	EXPECT_EQ(bind_id(fd, id, HOST, port), 0);
-	EXPECT_EQ(CALL(fd, LISTEN, cmd, 0), 0);
-	return id;
-}
-
-/* @size: all of it, or without the ECE data of older libraries. */
-static int connect_id(int fd, uint32_t id, size_t size)
-{
-	struct rdma_ucm_connect cmd = { .id = id, .ece = { 0x15b3, 7 } };
-
-	cmd.conn_param.valid = 1;
-	cmd.conn_param.qp_num = 17;
-	cmd.conn_param.responder_resources = 3;
-	cmd.conn_param.initiator_depth = 2;
-	cmd.conn_param.retry_count = 5;
-	cmd.conn_param.private_data_len = 5;
-	memcpy(cmd.conn_param.private_data, "hello", 5);
-	return call_as(fd, RDMA_USER_CM_CMD_CONNECT, &cmd, size, size, 0);
-}
-
-static int accept_id(int fd, uint32_t id, uint64_t uid, bool valid, size_t size)
-{
-	struct rdma_ucm_accept cmd = { .id = id, .uid = uid, .ece = { 0x15b3, 9 } };
-
-	cmd.conn_param.valid = valid;
-	cmd.conn_param.qp_num = 18;
-	cmd.conn_param.private_data_len = 3;
-	memcpy(cmd.conn_param.private_data, "hey", 3);
-	return call_as(fd, RDMA_USER_CM_CMD_ACCEPT, &cmd, size, size, 0);
-}
-
-#define OLD_CONNECT offsetof(struct rdma_ucm_connect, ece)
-#define OLD_ACCEPT offsetof(struct rdma_ucm_accept, ece)
-
-static int disconnect(int fd, uint32_t id)
-{
-	struct rdma_ucm_disconnect cmd = { id };
-
-	return CALL(fd, DISCONNECT, cmd, 0);
-}
 
 TEST(header)
 {
 	struct rdma_ucm_create_id_resp resp;
 	struct rdma_ucm_create_id cmd = { .response = PTR(resp), .ps = RDMA_PS_TCP };
 	struct rdma_ucm_cmd_hdr hdr = { .cmd = 1000 };
-	int fd = open_node();
+	int fd = ucm_open();
 
 	EXPECT(write(fd, &hdr, sizeof(hdr) - 1) < 0 && errno == EINVAL);
 	EXPECT(syscall(SYS_write, fd, 8, sizeof(hdr)) < 0 && errno == EFAULT);
@@ -227,33 +31,33 @@ TEST(header)
 	EXPECT_EQ(CALL(fd, GET_OPTION, cmd, 0), -ENOSYS);
 	EXPECT_EQ(CALL(fd, CREATE_ID, cmd, sizeof(resp) - 1), -ENOSPC);
 	/* The length in the header is not that of the struct, which is read whole. */
-	EXPECT_EQ(call_as(fd, RDMA_USER_CM_CMD_CREATE_ID, &cmd, sizeof(cmd), 0, 4), 0);
-	EXPECT_EQ(call_as(fd, RDMA_USER_CM_CMD_CREATE_ID, &cmd, sizeof(cmd), 100, 100), 0);
+	EXPECT_EQ(ucm_call(fd, RDMA_USER_CM_CMD_CREATE_ID, &cmd, sizeof(cmd), 0, 4), 0);
+	EXPECT_EQ(ucm_call(fd, RDMA_USER_CM_CMD_CREATE_ID, &cmd, sizeof(cmd), 100, 100), 0);
 	EXPECT(read(fd, &hdr, sizeof(hdr)) < 0 && errno == EINVAL);
 }
 
 TEST(commands_behind_the_last)
 {
 	struct rdma_ucm_notify cmd = { .id = 0x7fffffff };
-	int fd = open_node(), i;
+	int fd = ucm_open(), i;
 
 	/* RESOLVE_IB_SERVICE and WRITE_CM_EVENT; an id, or an event, that there is not. */
 	for (i = 1; i <= 2; i++)
-		EXPECT_EQ(call_as(fd, RDMA_USER_CM_CMD_JOIN_MCAST + i, &cmd, sizeof(cmd), 8, 0),
+		EXPECT_EQ(ucm_call(fd, RDMA_USER_CM_CMD_JOIN_MCAST + i, &cmd, sizeof(cmd), 8, 0),
 			  !ktap_kernel_since(6, 18) || i == 2 ? -EINVAL : -ENOENT);
-	EXPECT_EQ(call_as(fd, RDMA_USER_CM_CMD_JOIN_MCAST + 3, &cmd, sizeof(cmd), 8, 0), -EINVAL);
+	EXPECT_EQ(ucm_call(fd, RDMA_USER_CM_CMD_JOIN_MCAST + 3, &cmd, sizeof(cmd), 8, 0), -EINVAL);
 }
 
 TEST(port_spaces)
 {
-	int fd = open_node();
+	int fd = ucm_open();
 	uint32_t id;
 
-	EXPECT_EQ(create(fd, 1, RDMA_PS_UDP, &id), 0);
-	EXPECT_EQ(create(fd, 1, RDMA_PS_IPOIB, &id), 0);
-	EXPECT_EQ(create(fd, 1, RDMA_PS_IB, &id), 0);
-	EXPECT_EQ(create(fd, 1, 0, &id), -EINVAL);
-	EXPECT_EQ(create(fd, 1, 5, &id), -EINVAL);
+	EXPECT_EQ(ucm_create(fd, 1, RDMA_PS_UDP, &id), 0);
+	EXPECT_EQ(ucm_create(fd, 1, RDMA_PS_IPOIB, &id), 0);
+	EXPECT_EQ(ucm_create(fd, 1, RDMA_PS_IB, &id), 0);
+	EXPECT_EQ(ucm_create(fd, 1, 0, &id), -EINVAL);
+	EXPECT_EQ(ucm_create(fd, 1, 5, &id), -EINVAL);
 }
 
 TEST(response_that_cannot_be_written)
@@ -262,22 +66,22 @@ TEST(response_that_cannot_be_written)
 	struct rdma_ucm_destroy_id end = { .response = 8 };
 	struct rdma_ucm_get_event get = { .response = 8 };
 	struct rdma_ucm_query query = { .response = 8 };
-	int fd = open_node();
-	uint32_t id = get_id(fd, 1), reported;
+	int fd = ucm_open();
+	uint32_t id = ucm_get_id(fd, 1), reported;
 
 	EXPECT_EQ(CALL(fd, CREATE_ID, cmd, 4), -EFAULT);
-	EXPECT_EQ(resolve(fd, id, 7471), 0);
-	EXPECT(is_readable(fd, 10000));
+	EXPECT_EQ(ucm_resolve(fd, id, 7471), 0);
+	EXPECT(ucm_is_readable(fd, 10000));
 	EXPECT_EQ(CALL(fd, GET_EVENT, get, sizeof(struct rdma_ucm_event_resp)), -EFAULT);
 	/* The event is not lost. */
-	expect_event(fd, ADDR_RESOLVED, id, 1, NULL);
+	ucm_expect_event(fd, ADDR_RESOLVED, id, 1, NULL);
 	query.id = id;
 	EXPECT_EQ(CALL(fd, QUERY_ROUTE, query, sizeof(struct rdma_ucm_query_route_resp)), -EFAULT);
 	EXPECT_EQ(CALL(fd, QUERY, query, sizeof(struct rdma_ucm_query_addr_resp)), -EFAULT);
 	/* The id is destroyed nevertheless. */
 	end.id = id;
 	EXPECT_EQ(CALL(fd, DESTROY_ID, end, 4), -EFAULT);
-	EXPECT_EQ(destroy(fd, id, &reported), -ENOENT);
+	EXPECT_EQ(ucm_destroy(fd, id, &reported), -ENOENT);
 }
 
 /* All commands with the number of an id, as far as they look at it. */
@@ -296,26 +100,26 @@ static void expect_all(int fd, uint32_t id, int wanted)
 	struct rdma_ucm_join_ip_mcast join_ip = { .response = PTR(resp), .id = id };
 	struct rdma_ucm_join_mcast join = { .response = PTR(resp), .id = id,
 					    .addr_size = sizeof(struct sockaddr_in) };
-	struct sockaddr_in sin = address("239.1.2.3", 0);
+	struct sockaddr_in sin = ucm_address("239.1.2.3", 0);
 
 	memcpy(&bind_ip.addr, &sin, sizeof(sin));
 	memcpy(&resolve_ip.dst_addr, &sin, sizeof(sin));
 	memcpy(&join_ip.addr, &sin, sizeof(sin));
 	memcpy(&join.addr, &sin, sizeof(sin));
-	EXPECT_EQ(destroy(fd, id, NULL), wanted);
+	EXPECT_EQ(ucm_destroy(fd, id, NULL), wanted);
 	EXPECT_EQ(CALL(fd, BIND_IP, bind_ip, 0), wanted);
-	EXPECT_EQ(bind_id(fd, id, HOST, 0), wanted);
+	EXPECT_EQ(ucm_bind(fd, id, UCM_HOST, 0), wanted);
 	EXPECT_EQ(CALL(fd, RESOLVE_IP, resolve_ip, 0), wanted);
-	EXPECT_EQ(resolve(fd, id, 7471), wanted);
-	EXPECT_EQ(resolve_route(fd, id), wanted);
+	EXPECT_EQ(ucm_resolve(fd, id, 7471), wanted);
+	EXPECT_EQ(ucm_resolve_route(fd, id), wanted);
 	EXPECT_EQ(CALL(fd, QUERY_ROUTE, query, 400), wanted);
 	EXPECT_EQ(CALL(fd, QUERY, query, 400), wanted);
-	EXPECT_EQ(connect_id(fd, id, sizeof(struct rdma_ucm_connect)), wanted);
+	EXPECT_EQ(ucm_connect(fd, id, sizeof(struct rdma_ucm_connect)), wanted);
 	EXPECT_EQ(CALL(fd, LISTEN, listen, 0), wanted);
-	EXPECT_EQ(accept_id(fd, id, 1, true, sizeof(struct rdma_ucm_accept)), wanted);
-	EXPECT_EQ(accept_id(fd, id, 1, false, sizeof(struct rdma_ucm_accept)), wanted);
+	EXPECT_EQ(ucm_accept(fd, id, 1, true, sizeof(struct rdma_ucm_accept)), wanted);
+	EXPECT_EQ(ucm_accept(fd, id, 1, false, sizeof(struct rdma_ucm_accept)), wanted);
 	EXPECT_EQ(CALL(fd, REJECT, reject, 0), wanted);
-	EXPECT_EQ(disconnect(fd, id), wanted);
+	EXPECT_EQ(ucm_disconnect(fd, id), wanted);
 	EXPECT_EQ(CALL(fd, INIT_QP_ATTR, init, sizeof(attr)), wanted);
 	EXPECT_EQ(CALL(fd, SET_OPTION, option, 0), wanted);
 	EXPECT_EQ(CALL(fd, NOTIFY, notify, 0), wanted);
@@ -325,8 +129,8 @@ static void expect_all(int fd, uint32_t id, int wanted)
 
 TEST(ids_that_there_are_not)
 {
-	int fd = open_node(), other = open_node();
-	uint32_t id = get_id(other, 1);
+	int fd = ucm_open(), other = ucm_open();
+	uint32_t id = ucm_get_id(other, 1);
 	struct rdma_ucm_destroy_id_resp resp;
 	struct rdma_ucm_destroy_id leave = { .response = PTR(resp), .id = 0x7fffffff };
 
@@ -334,7 +138,7 @@ TEST(ids_that_there_are_not)
 	expect_all(fd, 0xffffffff, -ENOENT);
 	expect_all(fd, id, -EINVAL);
 	EXPECT_EQ(CALL(fd, LEAVE_MCAST, leave, sizeof(resp)), -ENOENT);
-	EXPECT_EQ(destroy(other, id, NULL), 0);
+	EXPECT_EQ(ucm_destroy(other, id, NULL), 0);
 	expect_all(fd, id, -ENOENT);
 }
 
@@ -345,23 +149,23 @@ TEST(ids_without_a_device)
 	struct rdma_ucm_init_qp_attr init = { .response = PTR(attr), .qp_state = 1 };
 	struct rdma_ucm_create_id_resp resp;
 	struct rdma_ucm_join_ip_mcast join = { .response = PTR(resp) };
-	struct sockaddr_in sin = address("239.1.2.3", 0);
+	struct sockaddr_in sin = ucm_address("239.1.2.3", 0);
 	struct rdma_ucm_reject reject = {};
 	struct rdma_ucm_notify notify = {};
-	int fd = open_node();
-	uint32_t id = get_id(fd, 1);
+	int fd = ucm_open();
+	uint32_t id = ucm_get_id(fd, 1);
 
 	init.id = id;
 	join.id = id;
 	reject.id = id;
 	notify.id = id;
 	memcpy(&join.addr, &sin, sizeof(sin));
-	EXPECT_EQ(resolve_route(fd, id), -EINVAL);
-	EXPECT_EQ(connect_id(fd, id, OLD_CONNECT), -EINVAL);
-	EXPECT_EQ(accept_id(fd, id, 1, true, OLD_ACCEPT), -EINVAL);
-	EXPECT_EQ(accept_id(fd, id, 1, false, OLD_ACCEPT), -EINVAL);
+	EXPECT_EQ(ucm_resolve_route(fd, id), -EINVAL);
+	EXPECT_EQ(ucm_connect(fd, id, OLD_CONNECT), -EINVAL);
+	EXPECT_EQ(ucm_accept(fd, id, 1, true, OLD_ACCEPT), -EINVAL);
+	EXPECT_EQ(ucm_accept(fd, id, 1, false, OLD_ACCEPT), -EINVAL);
 	EXPECT_EQ(CALL(fd, REJECT, reject, 0), -EINVAL);
-	EXPECT_EQ(disconnect(fd, id), -EINVAL);
+	EXPECT_EQ(ucm_disconnect(fd, id), -EINVAL);
 	EXPECT_EQ(CALL(fd, INIT_QP_ATTR, init, sizeof(attr)), -EINVAL);
 	EXPECT_EQ(CALL(fd, NOTIFY, notify, 0), -EINVAL);
 	EXPECT_EQ(CALL(fd, JOIN_IP_MCAST, join, sizeof(resp)), -EINVAL);
@@ -374,10 +178,10 @@ TEST(addresses)
 {
 	struct rdma_ucm_resolve_addr both = { .timeout_ms = 100 };
 	struct rdma_ucm_bind cmd = { .addr_size = sizeof(struct sockaddr_in) };
-	struct sockaddr_in sin = address(HOST, 0);
+	struct sockaddr_in sin = ucm_address(UCM_HOST, 0);
 	struct rdma_ucm_bind_ip ip = {};
-	int fd = open_node();
-	uint32_t id = get_id(fd, 1);
+	int fd = ucm_open();
+	uint32_t id = ucm_get_id(fd, 1);
 
 	cmd.id = id;
 	EXPECT_EQ(CALL(fd, BIND, cmd, 0), -EINVAL);	/* no family */
@@ -414,9 +218,9 @@ TEST(queries)
 	const size_t old_route = offsetof(struct rdma_ucm_query_route_resp, ibdev_index);
 	const size_t old_addr = offsetof(struct rdma_ucm_query_addr_resp, ibdev_index);
 	struct rdma_ucm_query query = {};
-	struct sockaddr_in sin = address(HOST, 7471);
-	int fd = open_node();
-	uint32_t id = get_routed(fd, 1, 7471);
+	struct sockaddr_in sin = ucm_address(UCM_HOST, 7471);
+	int fd = ucm_open();
+	uint32_t id = ucm_get_routed(fd, 1, 7471);
 
 	query.id = id;
 	query.response = PTR(route);
@@ -469,14 +273,14 @@ TEST(events_are_cut_and_wait)
 	struct rdma_ucm_event_resp resp;
 	struct rdma_ucm_get_event cmd = { .response = PTR(resp) };
 	size_t old = offsetof(struct rdma_ucm_event_resp, reserved);
-	int fd = open_node();
-	uint32_t id = get_id(fd, 5);
+	int fd = ucm_open();
+	uint32_t id = ucm_get_id(fd, 5);
 
 	MUST(fcntl(fd, F_SETFL, O_NONBLOCK));
-	EXPECT(!is_readable(fd, 0));
-	EXPECT_EQ(get_event(fd, &resp), -EAGAIN);
-	EXPECT_EQ(resolve(fd, id, 7471), 0);
-	EXPECT(is_readable(fd, 10000));
+	EXPECT(!ucm_is_readable(fd, 0));
+	EXPECT_EQ(ucm_get_event(fd, &resp), -EAGAIN);
+	EXPECT_EQ(ucm_resolve(fd, id, 7471), 0);
+	EXPECT(ucm_is_readable(fd, 10000));
 	EXPECT_EQ(CALL(fd, GET_EVENT, cmd, old - 1), -ENOSPC);
 	memset(&resp, 0xee, sizeof(resp));
 	EXPECT_EQ(CALL(fd, GET_EVENT, cmd, old), 0);
@@ -484,32 +288,32 @@ TEST(events_are_cut_and_wait)
 	EXPECT_EQ(resp.uid, 5);
 	EXPECT_EQ(resp.reserved, 0xeeeeeeee);
 	EXPECT_EQ(resp.ece.vendor_id, 0xeeeeeeee);
-	EXPECT(!is_readable(fd, 0));
+	EXPECT(!ucm_is_readable(fd, 0));
 }
 
 TEST(id_without_uid_has_no_events)
 {
-	int fd = open_node();
-	uint32_t id = get_id(fd, 0), reported;
+	int fd = ucm_open();
+	uint32_t id = ucm_get_id(fd, 0), reported;
 
-	EXPECT_EQ(resolve(fd, id, 7471), 0);
-	EXPECT(!is_readable(fd, 300));
-	EXPECT_EQ(destroy(fd, id, &reported), 0);
+	EXPECT_EQ(ucm_resolve(fd, id, 7471), 0);
+	EXPECT(!ucm_is_readable(fd, 300));
+	EXPECT_EQ(ucm_destroy(fd, id, &reported), 0);
 	EXPECT_EQ(reported, 0);
 }
 
 TEST(numbers_are_unique_over_files)
 {
-	int fd = open_node(), other = open_node(), i, j;
+	int fd = ucm_open(), other = ucm_open(), i, j;
 	uint32_t ids[8];
 
 	for (i = 0; i < 8; i++)
-		ids[i] = get_id(i & 1 ? fd : other, 1);
+		ids[i] = ucm_get_id(i & 1 ? fd : other, 1);
 	for (i = 0; i < 8; i++)
 		for (j = 0; j < i; j++)
 			EXPECT(ids[i] != ids[j]);
 	for (i = 0; i < 8; i++)
-		EXPECT_EQ(destroy(i & 1 ? fd : other, ids[i], NULL), 0);
+		EXPECT_EQ(ucm_destroy(i & 1 ? fd : other, ids[i], NULL), 0);
 }
 
 static void converse(size_t connect_size, size_t accept_size, bool has_ece)
@@ -517,13 +321,13 @@ static void converse(size_t connect_size, size_t accept_size, bool has_ece)
 	struct rdma_ucm_init_qp_attr init = { .qp_state = 2 };
 	struct ib_uverbs_qp_attr attr = {};
 	struct rdma_ucm_event_resp ev;
-	int server = open_node(), client = open_node();
-	uint32_t listener = get_listener(server, 1, 7480), child, reported;
-	uint32_t id = get_routed(client, 2, 7480);
+	int server = ucm_open(), client = ucm_open();
+	uint32_t listener = ucm_get_listener(server, 1, 7480), child, reported;
+	uint32_t id = ucm_get_routed(client, 2, 7480);
 
-	EXPECT_EQ(connect_id(client, id, connect_size), 0);
-	EXPECT(is_readable(server, 10000));
-	EXPECT_EQ(get_event(server, &ev), 0);
+	EXPECT_EQ(ucm_connect(client, id, connect_size), 0);
+	EXPECT(ucm_is_readable(server, 10000));
+	EXPECT_EQ(ucm_get_event(server, &ev), 0);
 	EXPECT_EQ(ev.event, CONNECT_REQUEST);
 	EXPECT_EQ(ev.uid, 1);
 	EXPECT_EQ(ev.param.conn.qp_num, 17);
@@ -537,8 +341,8 @@ static void converse(size_t connect_size, size_t accept_size, bool has_ece)
 	child = ev.id;
 	EXPECT(child != listener && child != id);
 
-	EXPECT_EQ(accept_id(server, child, 3, true, accept_size), 0);
-	expect_event(client, CONNECT_RESPONSE, id, 2, &ev);
+	EXPECT_EQ(ucm_accept(server, child, 3, true, accept_size), 0);
+	ucm_expect_event(client, CONNECT_RESPONSE, id, 2, &ev);
 	EXPECT_EQ(ev.param.conn.qp_num, 18);
 	EXPECT_EQ(memcmp(ev.param.conn.private_data, "hey", 4), 0);
 	EXPECT_EQ(ev.ece.attr_mod, has_ece ? 9 : 0);
@@ -550,18 +354,18 @@ static void converse(size_t connect_size, size_t accept_size, bool has_ece)
 	EXPECT_EQ(attr.qp_state, 2);
 	init.qp_state = 7;
 	EXPECT_EQ(CALL(client, INIT_QP_ATTR, init, sizeof(attr)), -EINVAL);
-	EXPECT_EQ(accept_id(client, id, 0, false, accept_size), 0);
-	expect_event(server, ESTABLISHED, child, 3, NULL);
+	EXPECT_EQ(ucm_accept(client, id, 0, false, accept_size), 0);
+	ucm_expect_event(server, ESTABLISHED, child, 3, NULL);
 
-	EXPECT_EQ(disconnect(client, id), 0);
-	expect_event(server, DISCONNECTED, child, 3, NULL);
-	disconnect(server, child);	/* rdma_ucm answers no sooner */
-	expect_event(client, DISCONNECTED, id, 2, NULL);
-	EXPECT_EQ(destroy(server, child, &reported), 0);
+	EXPECT_EQ(ucm_disconnect(client, id), 0);
+	ucm_expect_event(server, DISCONNECTED, child, 3, NULL);
+	ucm_disconnect(server, child);	/* rdma_ucm answers no sooner */
+	ucm_expect_event(client, DISCONNECTED, id, 2, NULL);
+	EXPECT_EQ(ucm_destroy(server, child, &reported), 0);
 	EXPECT_EQ(reported, 2);
-	EXPECT_EQ(destroy(server, listener, &reported), 0);
+	EXPECT_EQ(ucm_destroy(server, listener, &reported), 0);
 	EXPECT_EQ(reported, 1);
-	EXPECT_EQ(destroy(client, id, &reported), 0);
+	EXPECT_EQ(ucm_destroy(client, id, &reported), 0);
 	EXPECT(reported >= 4);
 }
 
@@ -578,36 +382,36 @@ TEST(connection_of_older_libraries)
 TEST(connection_parameters)
 {
 	struct rdma_ucm_connect none = {};
-	int fd = open_node();
-	uint32_t id = get_routed(fd, 1, 7481);
+	int fd = ucm_open();
+	uint32_t id = ucm_get_routed(fd, 1, 7481);
 
-	EXPECT_EQ(connect_id(fd, id, OLD_CONNECT - 1), -EINVAL);
-	EXPECT_EQ(accept_id(fd, id, 1, true, OLD_ACCEPT - 1), -EINVAL);
+	EXPECT_EQ(ucm_connect(fd, id, OLD_CONNECT - 1), -EINVAL);
+	EXPECT_EQ(ucm_accept(fd, id, 1, true, OLD_ACCEPT - 1), -EINVAL);
 	none.id = id;
 	EXPECT_EQ(CALL(fd, CONNECT, none, 0), -EINVAL);	/* not valid */
 	/* The id is as before. */
-	EXPECT_EQ(connect_id(fd, id, OLD_CONNECT), 0);
+	EXPECT_EQ(ucm_connect(fd, id, OLD_CONNECT), 0);
 }
 
 TEST(reject)
 {
 	struct rdma_ucm_reject cmd = { .private_data_len = 4, .private_data = "nope" };
 	struct rdma_ucm_event_resp ev;
-	int server = open_node(), client = open_node();
+	int server = ucm_open(), client = ucm_open();
 	uint32_t id;
 
-	get_listener(server, 1, 7482);
-	id = get_routed(client, 2, 7482);
-	EXPECT_EQ(connect_id(client, id, OLD_CONNECT), 0);
-	EXPECT(is_readable(server, 10000));
-	EXPECT_EQ(get_event(server, &ev), 0);
+	ucm_get_listener(server, 1, 7482);
+	id = ucm_get_routed(client, 2, 7482);
+	EXPECT_EQ(ucm_connect(client, id, OLD_CONNECT), 0);
+	EXPECT(ucm_is_readable(server, 10000));
+	EXPECT_EQ(ucm_get_event(server, &ev), 0);
 	cmd.id = ev.id;
 	cmd.reason = 8;
 	EXPECT_EQ(CALL(server, REJECT, cmd, 0), -EINVAL);
 	cmd.reason = 0;
 	EXPECT_EQ(CALL(server, REJECT, cmd, 0), 0);
-	EXPECT(is_readable(client, 10000));
-	EXPECT_EQ(get_event(client, &ev), 0);
+	EXPECT(ucm_is_readable(client, 10000));
+	EXPECT_EQ(ucm_get_event(client, &ev), 0);
 	EXPECT_EQ(ev.event, REJECTED);
 	EXPECT_EQ(ev.status, 28);
 	EXPECT_EQ(memcmp(ev.param.conn.private_data, "nope", 4), 0);
@@ -619,9 +423,9 @@ TEST(options)
 	struct rdma_ucm_notify notify = { .event = 4 };
 	uint8_t tos = 32;
 	int on = 1;
-	int fd = open_node();
+	int fd = ucm_open();
 
-	cmd.id = get_id(fd, 1);
+	cmd.id = ucm_get_id(fd, 1);
 	notify.id = cmd.id;
 	cmd.optlen = sizeof(tos);
 	cmd.optval = 8;
@@ -652,13 +456,13 @@ TEST(groups)
 	struct rdma_ucm_join_ip_mcast ip = { .response = PTR(resp), .uid = 10 };
 	struct rdma_ucm_destroy_id_resp left = { 77 };
 	struct rdma_ucm_destroy_id leave = { .response = PTR(left) };
-	struct sockaddr_in sin = address("239.4.5.6", 0);
+	struct sockaddr_in sin = ucm_address("239.4.5.6", 0);
 	struct rdma_ucm_event_resp ev;
-	int fd = open_node(), other = open_node();
+	int fd = ucm_open(), other = ucm_open();
 	uint32_t id, member, reported;
 
-	EXPECT_EQ(create(fd, 1, RDMA_PS_UDP, &id), 0);
-	EXPECT_EQ(bind_id(fd, id, HOST, 0), 0);
+	EXPECT_EQ(ucm_create(fd, 1, RDMA_PS_UDP, &id), 0);
+	EXPECT_EQ(ucm_bind(fd, id, UCM_HOST, 0), 0);
 	cmd.id = id;
 	ip.id = id;
 	memcpy(&cmd.addr, &sin, sizeof(sin));
@@ -672,11 +476,11 @@ TEST(groups)
 	cmd.addr_size--;
 	cmd.response = 8;
 	EXPECT_EQ(CALL(fd, JOIN_MCAST, cmd, sizeof(resp)), -EFAULT);
-	EXPECT(!is_readable(fd, 100));
+	EXPECT(!ucm_is_readable(fd, 100));
 	cmd.response = PTR(resp);
 	EXPECT_EQ(CALL(fd, JOIN_MCAST, cmd, sizeof(resp)), 0);
 	member = resp.id;
-	expect_event(fd, MULTICAST_JOIN, member, 9, &ev);
+	ucm_expect_event(fd, MULTICAST_JOIN, member, 9, &ev);
 	EXPECT_EQ(ev.param.ud.qp_num, 0xffffff);
 	EXPECT_EQ(ev.param.ud.ah_attr.is_global, 1);
 	EXPECT_EQ(CALL(fd, JOIN_IP_MCAST, ip, sizeof(resp)), 0);
@@ -686,54 +490,54 @@ TEST(groups)
 	EXPECT_EQ(CALL(fd, LEAVE_MCAST, leave, sizeof(left)), 0);
 	EXPECT_EQ(left.events_reported, 1);
 	EXPECT_EQ(CALL(fd, LEAVE_MCAST, leave, sizeof(left)), -ENOENT);
-	expect_event(fd, MULTICAST_JOIN, resp.id, 10, NULL);
-	EXPECT_EQ(destroy(fd, id, &reported), 0);
+	ucm_expect_event(fd, MULTICAST_JOIN, resp.id, 10, NULL);
+	EXPECT_EQ(ucm_destroy(fd, id, &reported), 0);
 	EXPECT_EQ(reported, 2);
 }
 
 TEST(ids_move_with_their_events)
 {
-	int from = open_node(), to = open_node(), third = open_node();
-	uint32_t id = get_routed(from, 6, 7471), reported, waiting = get_id(from, 7);
+	int from = ucm_open(), to = ucm_open(), third = ucm_open();
+	uint32_t id = ucm_get_routed(from, 6, 7471), reported, waiting = ucm_get_id(from, 7);
 
-	EXPECT_EQ(migrate(to, from, id, &reported), 0);
+	EXPECT_EQ(ucm_migrate(to, from, id, &reported), 0);
 	EXPECT_EQ(reported, 2);
-	EXPECT_EQ(resolve_route(from, id), -EINVAL);
-	EXPECT_EQ(connect_id(from, id, OLD_CONNECT), -EINVAL);
-	EXPECT_EQ(resolve(from, waiting, 7471), 0);
-	EXPECT(is_readable(from, 10000));
-	EXPECT_EQ(migrate(to, from, waiting, &reported), 0);
+	EXPECT_EQ(ucm_resolve_route(from, id), -EINVAL);
+	EXPECT_EQ(ucm_connect(from, id, OLD_CONNECT), -EINVAL);
+	EXPECT_EQ(ucm_resolve(from, waiting, 7471), 0);
+	EXPECT(ucm_is_readable(from, 10000));
+	EXPECT_EQ(ucm_migrate(to, from, waiting, &reported), 0);
 	EXPECT_EQ(reported, 0);
-	EXPECT(!is_readable(from, 0));
-	expect_event(to, ADDR_RESOLVED, waiting, 7, NULL);
+	EXPECT(!ucm_is_readable(from, 0));
+	ucm_expect_event(to, ADDR_RESOLVED, waiting, 7, NULL);
 	/* To the file where it is. */
-	EXPECT_EQ(migrate(to, to, waiting, &reported), 0);
+	EXPECT_EQ(ucm_migrate(to, to, waiting, &reported), 0);
 	EXPECT_EQ(reported, 1);
-	EXPECT_EQ(migrate(third, from, waiting, NULL), -EINVAL);
-	EXPECT_EQ(migrate(third, 999, waiting, NULL), -ENOENT);
-	EXPECT_EQ(migrate(third, STDIN_FILENO, waiting, NULL), -EINVAL);
-	EXPECT_EQ(migrate(third, to, 0x7fffffff, NULL), -ENOENT);
+	EXPECT_EQ(ucm_migrate(third, from, waiting, NULL), -EINVAL);
+	EXPECT_EQ(ucm_migrate(third, 999, waiting, NULL), -ENOENT);
+	EXPECT_EQ(ucm_migrate(third, STDIN_FILENO, waiting, NULL), -EINVAL);
+	EXPECT_EQ(ucm_migrate(third, to, 0x7fffffff, NULL), -ENOENT);
 	/* Closing the old file leaves them, closing the new one does not. */
 	MUST(close(from));
-	EXPECT_EQ(resolve_route(to, waiting), 0);
-	expect_event(to, ROUTE_RESOLVED, waiting, 7, NULL);
-	EXPECT_EQ(migrate(third, to, id, &reported), 0);
+	EXPECT_EQ(ucm_resolve_route(to, waiting), 0);
+	ucm_expect_event(to, ROUTE_RESOLVED, waiting, 7, NULL);
+	EXPECT_EQ(ucm_migrate(third, to, id, &reported), 0);
 	MUST(close(to));
-	EXPECT_EQ(destroy(third, waiting, NULL), -ENOENT);
-	EXPECT_EQ(destroy(third, id, &reported), 0);
+	EXPECT_EQ(ucm_destroy(third, waiting, NULL), -ENOENT);
+	EXPECT_EQ(ucm_destroy(third, id, &reported), 0);
 	EXPECT_EQ(reported, 2);
 }
 
 TEST(closing_a_file_frees_its_port)
 {
-	int fd = open_node(), other = open_node();
+	int fd = ucm_open(), other = ucm_open();
 	uint32_t id;
 
-	get_listener(fd, 1, 7483);
-	id = get_id(other, 1);
-	EXPECT_EQ(bind_id(other, id, HOST, 7483), -EADDRINUSE);
+	ucm_get_listener(fd, 1, 7483);
+	id = ucm_get_id(other, 1);
+	EXPECT_EQ(ucm_bind(other, id, UCM_HOST, 7483), -EADDRINUSE);
 	MUST(close(fd));
-	EXPECT_EQ(bind_id(other, id, HOST, 7483), 0);
+	EXPECT_EQ(ucm_bind(other, id, UCM_HOST, 7483), 0);
 }
 
 static void expect_child(pid_t pid)
@@ -746,31 +550,31 @@ static void expect_child(pid_t pid)
 
 TEST(child_processes)
 {
-	int fd = open_node();
-	uint32_t id = get_id(fd, 1), none;
+	int fd = ucm_open();
+	uint32_t id = ucm_get_id(fd, 1), none;
 	pid_t pid = MUST(fork());
 
 	if (!pid) {
-		int own = open_node();
-		uint32_t more = get_id(own, 2);
+		int own = ucm_open();
+		uint32_t more = ucm_get_id(own, 2);
 
 		EXPECT(more != id);
 		/* The credentials of a child are not those of its parent. */
-		EXPECT_EQ(create(fd, 1, RDMA_PS_TCP, &none), -EACCES);
-		EXPECT_EQ(resolve(own, id, 7471), -EINVAL);
-		EXPECT_EQ(migrate(own, fd, id, NULL), 0);
-		EXPECT_EQ(resolve(own, id, 7471), 0);
-		expect_event(own, ADDR_RESOLVED, id, 1, NULL);
+		EXPECT_EQ(ucm_create(fd, 1, RDMA_PS_TCP, &none), -EACCES);
+		EXPECT_EQ(ucm_resolve(own, id, 7471), -EINVAL);
+		EXPECT_EQ(ucm_migrate(own, fd, id, NULL), 0);
+		EXPECT_EQ(ucm_resolve(own, id, 7471), 0);
+		ucm_expect_event(own, ADDR_RESOLVED, id, 1, NULL);
 		_exit(0);
 	}
 	expect_child(pid);
 	/* The id has ended with the child's file. */
-	EXPECT_EQ(destroy(fd, id, NULL), -ENOENT);
+	EXPECT_EQ(ucm_destroy(fd, id, NULL), -ENOENT);
 }
 
 TEST(other_credentials_are_refused)
 {
-	int fd = open_node();
+	int fd = ucm_open();
 	pid_t pid = MUST(fork());
 
 	if (!pid) {
@@ -778,8 +582,8 @@ TEST(other_credentials_are_refused)
 
 		MUST(setgid(65534));
 		MUST(setuid(65534));
-		EXPECT_EQ(create(fd, 1, RDMA_PS_TCP, &id), -EACCES);
-		EXPECT_EQ(create(open_node(), 1, RDMA_PS_TCP, &id), 0);
+		EXPECT_EQ(ucm_create(fd, 1, RDMA_PS_TCP, &id), -EACCES);
+		EXPECT_EQ(ucm_create(ucm_open(), 1, RDMA_PS_TCP, &id), 0);
 		_exit(0);
 	}
 	expect_child(pid);
@@ -800,8 +604,8 @@ TEST(ours_does_not_wait_for_a_page)
 	struct uffdio_register reg = { .range.len = PAGE, .mode = UFFDIO_REGISTER_MODE_MISSING };
 	struct uffdio_zeropage zero = {};
 	int uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
-	int fd = open_node(), other = open_node();
-	uint32_t id = get_id(fd, 1), more, reported;
+	int fd = ucm_open(), other = ucm_open();
+	uint32_t id = ucm_get_id(fd, 1), more, reported;
 	struct uffd_msg msg;
 	pthread_t thread;
 	void *args[2];
@@ -816,23 +620,23 @@ TEST(ours_does_not_wait_for_a_page)
 			    -1, 0));
 	reg.range.start = (uintptr_t)args[1];
 	MUST(ioctl(uffd, UFFDIO_REGISTER, &reg));
-	EXPECT_EQ(resolve(fd, id, 7471), 0);
+	EXPECT_EQ(ucm_resolve(fd, id, 7471), 0);
 	EXPECT_EQ(pthread_create(&thread, NULL, read_into, args), 0);
 	EXPECT_EQ(MUST(read(uffd, &msg, sizeof(msg))), sizeof(msg));
 
-	more = get_id(fd, 2);
-	EXPECT_EQ(resolve(fd, more, 7471), 0);
-	EXPECT_EQ(migrate(other, fd, more, &reported), 0);
-	expect_event(other, ADDR_RESOLVED, more, 2, NULL);
-	EXPECT_EQ(resolve_route(fd, id), 0);
-	EXPECT_EQ(destroy(other, more, NULL), 0);
+	more = ucm_get_id(fd, 2);
+	EXPECT_EQ(ucm_resolve(fd, more, 7471), 0);
+	EXPECT_EQ(ucm_migrate(other, fd, more, &reported), 0);
+	ucm_expect_event(other, ADDR_RESOLVED, more, 2, NULL);
+	EXPECT_EQ(ucm_resolve_route(fd, id), 0);
+	EXPECT_EQ(ucm_destroy(other, more, NULL), 0);
 	zero.range.start = reg.range.start;
 	zero.range.len = PAGE;
 	MUST(ioctl(uffd, UFFDIO_ZEROPAGE, &zero));
 	EXPECT_EQ(pthread_join(thread, &ret), 0);
 	EXPECT_EQ((long)ret, 0);
-	expect_event(fd, ROUTE_RESOLVED, id, 1, NULL);
-	EXPECT_EQ(destroy(fd, id, &reported), 0);
+	ucm_expect_event(fd, ROUTE_RESOLVED, id, 1, NULL);
+	EXPECT_EQ(ucm_destroy(fd, id, &reported), 0);
 	EXPECT_EQ(reported, 2);
 }
 
@@ -859,38 +663,38 @@ static void *run_amok(void *arg)
 		switch (rand_r(&seed) % 12) {
 		case 0:
 		case 1:
-			if (!create(fd, 1, RDMA_PS_TCP, &id))
+			if (!ucm_create(fd, 1, RDMA_PS_TCP, &id))
 				atomic_store(slot, id);
 			break;
 		case 2:
 		case 3:
-			resolve(fd, query.id, 7471);
+			ucm_resolve(fd, query.id, 7471);
 			break;
 		case 4:
-			resolve_route(fd, query.id);
+			ucm_resolve_route(fd, query.id);
 			break;
 		case 5:
-			connect_id(fd, query.id, OLD_CONNECT);
+			ucm_connect(fd, query.id, OLD_CONNECT);
 			break;
 		case 6:
 		case 7:
-			migrate(other, fd, query.id, NULL);
+			ucm_migrate(other, fd, query.id, NULL);
 			break;
 		case 8:
 			CALL(fd, QUERY_ROUTE, query, sizeof(ev));
 			break;
 		case 9:
-			get_event(fd, &ev);
+			ucm_get_event(fd, &ev);
 			if (ev.event == CONNECT_REQUEST)
-				accept_id(fd, ev.id, 1, true, OLD_ACCEPT);
+				ucm_accept(fd, ev.id, 1, true, OLD_ACCEPT);
 			break;
 		case 10:
-			destroy(fd, query.id, NULL);
+			ucm_destroy(fd, query.id, NULL);
 			break;
 		case 11:
 			/* A file may be closed by two threads, and then be another one's. */
 			if (rand_r(&seed) % 8 == 0) {
-				fd = atomic_exchange(file, open(NODE, O_RDWR | O_NONBLOCK));
+				fd = atomic_exchange(file, open(UCM_NODE, O_RDWR | O_NONBLOCK));
 				usleep(1000);
 				close(fd);
 			}
@@ -905,11 +709,11 @@ TEST(ours_survives_many_threads)
 {
 	pthread_t threads[6];
 	unsigned int i;
-	int server = open_node();
+	int server = ucm_open();
 
-	get_listener(server, 1, 7471);
+	ucm_get_listener(server, 1, 7471);
 	for (i = 0; i < 4; i++)
-		atomic_store(&crowd.fds[i], MUST(open(NODE, O_RDWR | O_NONBLOCK)));
+		atomic_store(&crowd.fds[i], MUST(open(UCM_NODE, O_RDWR | O_NONBLOCK)));
 	for (i = 0; i < 6; i++)
 		EXPECT_EQ(pthread_create(&threads[i], NULL, run_amok, (void *)(uintptr_t)(i + 1)),
 			  0);
