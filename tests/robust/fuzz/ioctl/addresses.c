@@ -6,7 +6,7 @@
 #include <rdma/rdma_user_cm.h>
 #include <string.h>
 
-#include "fuzz.h"
+#include "memory.h"
 
 #ifndef AF_IB
 #define AF_IB 27

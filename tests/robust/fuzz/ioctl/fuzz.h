@@ -9,21 +9,16 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
-#include <rdma/rdma_cm_alt.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "memory.h"
 
 #define MAX_CALLS 32		/* of a program */
 #define MAX_VALUES 12		/* of a call */
 #define CTXS 2			/* the second one belongs to an unprivileged user */
-#define POISON 0xa5
 
 typedef struct rdma_cm_alt_event event_t;
-typedef struct rdma_cm_alt_sockaddr addr_t;
 
 /* Kinds of members. */
 enum kind {
@@ -67,22 +62,6 @@ int row_find(const char *name);
 const struct row *row_get(unsigned int number);
 int member_find(const struct row *row, const char *name);
 
-/* Where the memory of a call is. */
-enum where {
-	GOOD,		/* inside a mapping */
-	EDGE,		/* it ends at an unmapped page */
-	SHORT,		/* its last byte is unmapped */
-	HALF,		/* its second half is unmapped */
-	ODD,		/* unaligned */
-	ACROSS,		/* on two pages */
-	FIXED,		/* read-only */
-	NOWHERE,	/* unmapped */
-	NIL, KERNEL, WRAP, GAP,
-	WHERES,
-};
-
-extern const char * const where_names[WHERES];
-
 /* The content of the memory. */
 enum fill { BYTES, NUMBER, PATHS, DEFAULTS, FILLS };
 
@@ -125,33 +104,6 @@ struct program {
 /* text.c: programs as text */
 void program_print(FILE *file, const struct program *program);
 int programs_read(FILE *file, void (*take)(const struct program *program));
-
-/* addresses.c: the addresses of programs */
-#define PORT_OF_LISTENER 4
-extern const unsigned int address_count, port_count;
-const char *address_name(unsigned int number);
-int address_find(const char *name);
-addr_t address_make(unsigned int number, unsigned int port, uint16_t listener);
-
-/* memory.c: the memory of calls */
-#define AREAS 12
-
-/* Memory that a call gets a pointer to. */
-struct area {
-	uint64_t user;		/* the pointer; may be invalid */
-	uint8_t *bytes;		/* the same memory for the fuzzer; NULL: there is none */
-	size_t len;		/* the part that is mapped */
-	bool whole;		/* all of it is mapped and writable */
-};
-
-void memory_init(void);
-void memory_begin(void);
-struct area *memory_place(enum where where, const void *data, size_t len);
-#define NOTHING_CHANGED INT64_MAX
-
-long memory_changed(const struct area *area, const uint8_t *may);
-/* Index of the first byte that was not written; -1: all were. */
-long poison_left(const uint8_t *bytes, size_t len);
 
 /* cover.c: coverage */
 bool cover_init(void);

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "fuzz.h"
+#include "memory.h"
 #include "ktap.h"
 
 #define PAGE 4096UL
@@ -25,9 +25,9 @@ struct shadow {
 	uint8_t was[SLOT];
 };
 
-static struct shadow shadows[AREAS];
-static unsigned int used;
-static uint8_t *writable, *fixed;
+static _Thread_local struct shadow shadows[AREAS];
+static _Thread_local unsigned int used;
+static _Thread_local uint8_t *writable, *fixed;
 
 void memory_init(void)
 {
