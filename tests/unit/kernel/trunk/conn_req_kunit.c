@@ -269,21 +269,24 @@ static void peer_that_is_stuck_gets_few_refusals(struct kunit *test)
 /* Those of all peers together have a limit, too. */
 static void host_keeps_few_refusals(struct kunit *test)
 {
+	struct rca_trunk_link *link = conn_bench->trunk->link;
 	unsigned int i;
 
+	link->closed = true;	/* nothing is posted */
 	atomic_add(MOST_OF_ALL - 10, &rca_answers_of_all);
 	conn_bench->result = -ENOMEM;
 	for (i = 0; i < 50; i++)
 		KUNIT_ASSERT_EQ(test, request(2 * i + 1), 0);
 	conn_bench->result = 0;
 	KUNIT_EXPECT_EQ(test, conn_bench->trunk->answers, 10u);
-	KUNIT_EXPECT_TRUE(test, conn_bench->trunk->link->unsent);
+	KUNIT_EXPECT_TRUE(test, link->unsent);
 	atomic_sub(MOST_OF_ALL - 10, &rca_answers_of_all);
 	while (conn_bench_take())
 		;
 	KUNIT_EXPECT_EQ(test, conn_bench->trunk->answers, 0u);
 	KUNIT_EXPECT_EQ(test, atomic_read(&rca_answers_of_all), 0);
-	conn_bench->trunk->link->unsent = false;
+	link->unsent = false;
+	link->closed = false;
 }
 
 /* Programs that end leave no more connections than that, either. */
