@@ -284,12 +284,14 @@ def forged_packet(how: Callable[[Hosts], str], hosts: Hosts) -> None:
 
 @contextmanager
 def filtered(hosts: Hosts) -> Iterator[None]:
-    """Of RoCE only the packets to queue pair 1 pass, those of ib_cm."""
+    """Of RoCE only the packets to queue pair 1 pass, those of ib_cm. Others are lost where they arrive: soft-RoCE of 6.1 hears of
+    a packet that its own host drops, and sends it again for ever.
+    """
     udp = "u32 match ip protocol 17 0xff match ip dport 4791 0xffff"
     for host in hosts.both:
         host.do("modprobe -a sch_ingress cls_u32 act_gact && tc qdisc add dev wire0 clsact && "
-                f"tc filter add dev wire0 egress protocol ip prio 1 {udp} match u32 1 0xffffff at 32 action pass && "
-                f"tc filter add dev wire0 egress protocol ip prio 2 {udp} action drop")
+                f"tc filter add dev wire0 ingress protocol ip prio 1 {udp} match u32 1 0xffffff at 32 action pass && "
+                f"tc filter add dev wire0 ingress protocol ip prio 2 {udp} action drop")
     try:
         yield
     finally:
