@@ -4,12 +4,13 @@
 
 usage: agent.py PORT
 
-A connection is one program. The input is a line of JSON: {"stack": "ours" or "stock" or null,
-"command": [word, ...], "trace": bool}; the output is that of the program, line by line, then a
-NUL and the exit status. With "trace" there is a line "@STACK WHAT" for each operation of the
-program that the kernel traced on a stack. When the connection ends before the program, the
-program is killed without notice, so it sends no disconnects. The command ["start again"] is for
-the bench: this guest is restarted without any shutdown.
+A connection is one program. The input is a line of JSON: {"stack": "ours", "stock", "node" (Debian's
+librdmacm over rdma_cm_alt_ucm) or null, "command": [word, ...], "trace": bool}; the output is that
+of the program, line by line, then a NUL and the exit status. With "trace" there is a line
+"@STACK WHAT" for each operation of the program that the kernel traced on a stack. When the
+connection ends before the program, the program is killed without notice, so it sends no
+disconnects. The command ["start again"] is for the bench: this guest is restarted without any
+shutdown.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "harness/python"))
 
 from cmtrace import OURS, STOCK, Tracer, add_probes  # noqa: E402
-from stacks import Stack  # noqa: E402
+from stacks import NODE, OverNode, Stack  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[3]
 START_AGAIN = "start again"
@@ -50,7 +51,8 @@ class Handler(socketserver.StreamRequestHandler):
         if request["command"] == [START_AGAIN]:
             start_again()
             return
-        stack = STACKS.get(request["stack"])
+        # Its device is made anew whenever the module is loaded.
+        stack = OverNode() if request["stack"] == NODE else STACKS.get(request["stack"])
         tracer = Tracer("wire") if request["trace"] else None
         # This process has no threads, so preexec_fn is safe.
         process = subprocess.Popen(  # pylint: disable=subprocess-popen-preexec-fn

@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
 from cmtrace import OURS, STOCK
 from hosts import Host, Hosts
 from scenario import Unexpected
+from stacks import NODE
 
 
 class Case(NamedTuple):
@@ -52,6 +54,8 @@ LINGER = 20
 # Stack of the client and of the server.
 PAIRINGS = ((OURS, OURS), (OURS, STOCK), (STOCK, OURS))
 ORACLE = (STOCK, STOCK)
+# The near host has rdma_cm_alt_ucm in place of rdma_ucm, the far one is stock.
+TAKEN = ((NODE, STOCK), (STOCK, NODE))
 
 
 def _fill_in(text: str, server: Host, client: Host, port: int) -> str:
@@ -62,13 +66,29 @@ def _fill_in(text: str, server: Host, client: Host, port: int) -> str:
     return text
 
 
+def _engine(stack: str) -> str:
+    """The name of a stack in a trace."""
+    return OURS if stack == NODE else stack
+
+
+@contextmanager
+def _taken(host: Host) -> Iterator[None]:
+    """Programs with Debian's librdmacm run over our module meanwhile."""
+    host.do(". tests/harness/guest/rig.sh && rig_switch_ucm 1")
+    try:
+        yield
+    finally:
+        host.end_all()
+        host.do(". tests/harness/guest/rig.sh && rig_switch_ucm 0")
+
+
 def run_once(case: Case, client_is_far: bool, stacks: tuple[str, str], hosts: Hosts) -> None:
     """One server, its client on the other host; both must succeed, each on its stack."""
     server, client = (hosts.near, hosts.far) if client_is_far else (hosts.far, hosts.near)
     port = hosts.port()
     joins = "GROUP" in case.server
     waiting = server.start(stacks[1], _fill_in(case.server, server, client, port), trace=True)
-    waiting.until(f"^@{stacks[1]} {'join' if joins else 'listen'}")
+    waiting.until(f"^@{_engine(stacks[1])} {'join' if joins else 'listen'}")
     asking = client.start(stacks[0], _fill_in(case.client, server, client, port), trace=True)
     try:
         asking.done(case.says)
@@ -79,7 +99,7 @@ def run_once(case: Case, client_is_far: bool, stacks: tuple[str, str], hosts: Ho
         raise Unexpected(f"{unexpected}\n{waiting.tell()}\n{asking.tell()}") from None
     for program in (waiting, asking):
         served = set(re.findall(r"(?m)^@(\w+)", program.output))
-        if served != {program.stack}:
+        if served != {_engine(program.stack)}:
             raise Unexpected(f"it was served by {served}\n{program.tell()}")
 
 
@@ -96,6 +116,12 @@ def run_case(case: Case, client_is_far: bool, stacks: tuple[str, str], hosts: Ho
     raise Unexpected(f"{TRIES} times: {told}")
 
 
+def run_taken(case: Case, stacks: tuple[str, str], hosts: Hosts) -> None:
+    """A case whose end on the near host has its librdmacm over our module."""
+    with _taken(hosts.near):
+        run_case(case, stacks[1] == NODE, stacks, hosts)
+
+
 def tests(everything: bool) -> list[tuple[str, Callable[[Hosts], None]]]:
     """Name and test of each case; in short runs ours meets stock, once on each host."""
     found = []
@@ -108,4 +134,7 @@ def tests(everything: bool) -> list[tuple[str, Callable[[Hosts], None]]]:
                 name = (f"{case.name}: {stacks[0]} client {'far' if far else 'near'}, "
                         f"{stacks[1]} server")
                 found.append((name, partial(run_case, case, far, stacks)))
+    # After those above, as the device that is made again is hidden from no stack.
+    found += [(f"{case.name}: {stacks[0]} client, {stacks[1]} server", partial(run_taken, case, stacks))
+              for case in CASES for stacks in TAKEN]
     return found
