@@ -72,7 +72,7 @@ _rdma_cm_alt() {
 		found+=(--capture --device --id --last "${common[@]}")
 		;;
 	check/*) found=("${common[@]}") ;;
-	takeover/*) found=(status on off "${common[@]}") ;;
+	takeover/*) found=(status on off --dry-run --yes "${common[@]}") ;;
 	bench/*) found=(--count --library --rounds "${common[@]}") ;;
 	run/*)
 		# The program, and then its own arguments.

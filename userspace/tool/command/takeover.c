@@ -4,16 +4,13 @@
  * /dev/infiniband/rdma_cm, belongs to rdma_ucm or to rdma_cm_alt_ucm; the module that has it cannot
  * be unloaded while a process has the device open.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,7 +27,10 @@
 #define SETTING		"/etc/modprobe.d/rdma_cm_alt-takeover.conf"
 #define NEW_SETTING	SETTING ".new"
 
-static enum { STATUS, ON, OFF } wanted = STATUS;
+static struct {
+	enum { STATUS, ON, OFF } what;
+	bool dry, yes;
+} wanted;
 
 static bool is_loaded(const char *module)
 {
@@ -76,66 +76,6 @@ static bool unload(const char *module)
 	return false;
 }
 
-/* The number of the device, whatever its nodes are called in containers; false: there is none. */
-static bool device_number(dev_t *number)
-{
-	unsigned int major, minor;
-	char line[32];
-
-	if (!text_read_line("/sys/class/misc/rdma_cm/dev", line, sizeof(line)) ||
-	    sscanf(line, "%u:%u", &major, &minor) != 2)
-		return false;
-	*number = makedev(major, minor);
-	return true;
-}
-
-static bool has_open(long pid, dev_t number)
-{
-	struct dirent *entry;
-	bool found = false;
-	struct stat st;
-	char path[64];
-	DIR *dir;
-
-	snprintf(path, sizeof(path), "/proc/%ld/fd", pid);
-	dir = opendir(path);
-	while (dir && !found && (entry = readdir(dir)))
-		found = !fstatat(dirfd(dir), entry->d_name, &st, 0) && S_ISCHR(st.st_mode) &&
-			st.st_rdev == number;
-	if (dir)
-		closedir(dir);
-	return found;
-}
-
-/* The processes that have the device open, as far as the caller may look into them. */
-static struct json_object *find_users(void)
-{
-	struct json_object *users = json_object_new_array(), *user;
-	char path[64], name[32];
-	struct dirent *entry;
-	dev_t number = 0;
-	DIR *dir;
-
-	dir = device_number(&number) ? opendir("/proc") : NULL;
-	while (dir && (entry = readdir(dir))) {
-		long pid = strtol(entry->d_name, NULL, 10);
-
-		if (pid <= 0 || !has_open(pid, number))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
-		if (!text_read_line(path, name, sizeof(name)))
-			continue;
-		text_clean(name);
-		user = json_object_new_object();
-		record_put_number(user, "pid", (uint64_t)pid);
-		record_put(user, "program", name);
-		json_object_array_add(users, user);
-	}
-	if (dir)
-		closedir(dir);
-	return users;
-}
-
 static void print_users(FILE *out, struct json_object *users)
 {
 	for (size_t i = 0; i < json_object_array_length(users); i++) {
@@ -149,7 +89,7 @@ static void print_users(FILE *out, struct json_object *users)
 static int status(void)
 {
 	const char *owner = is_loaded(OURS) ? OURS : is_loaded(STOCK) ? STOCK : NULL;
-	struct json_object *all = json_object_new_object(), *users = find_users();
+	struct json_object *all = json_object_new_object(), *users = users_of_librdmacm();
 
 	record_put(all, "owner", owner);
 	record_put(all, "boot", takeover_is_set() ? OURS : STOCK);
@@ -166,6 +106,8 @@ static int status(void)
 		if (json_object_array_length(users))
 			printf("these have /dev/infiniband/rdma_cm open:\n");
 		print_users(stdout, users);
+		if (geteuid())
+			printf("(processes of others are not listed: only root may look)\n");
 	}
 	json_object_put(all);
 	return TOOL_OK;
@@ -174,7 +116,7 @@ static int status(void)
 /* Returns whether programs keep a module from being unloaded, and names them. */
 static bool is_kept(const char *module)
 {
-	struct json_object *users = find_users();
+	struct json_object *users = users_of_librdmacm();
 	bool kept = is_loaded(module) && json_object_array_length(users);
 
 	if (kept) {
@@ -212,6 +154,25 @@ static void remove_setting(void)
 		fail(TOOL_ERROR, "%s: %m", SETTING);
 }
 
+/* Says what follows, and returns whether to do it: with -y, or if the user at a terminal agrees. */
+static bool may_change(const char *from, const char *to)
+{
+	char answer[8] = "";
+
+	printf("%s is unloaded and %s loaded in its place, now and after a reboot%s\n", from, to,
+	       wanted.dry ? " (-n: nothing was changed)" : "");
+	if (wanted.dry || wanted.yes)
+		return wanted.yes && !wanted.dry;
+	if (!isatty(STDIN_FILENO))
+		fail(TOOL_USAGE, "there is no terminal to ask at: use -y; nothing was changed");
+	printf("Do it? [y/N] ");
+	fflush(stdout);
+	if (fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
+		return true;
+	printf("nothing was changed\n");
+	return false;
+}
+
 static int turn_on(void)
 {
 	bool was_loaded = is_loaded(STOCK), was_set = takeover_is_set();
@@ -220,6 +181,8 @@ static int turn_on(void)
 		fail(TOOL_MODULE, "there is no " OURS " for this kernel; nothing was changed");
 	if (is_kept(STOCK))
 		return TOOL_BAD;
+	if (!may_change(STOCK, OURS))
+		return TOOL_OK;
 	/* First, so that a program that starts meanwhile does not load the other module again. */
 	write_setting();
 	if (unload(STOCK) && modprobe("-a", OURS)) {
@@ -238,6 +201,8 @@ static int turn_off(void)
 {
 	if (is_kept(OURS))
 		return TOOL_BAD;
+	if (!may_change(OURS, STOCK))
+		return TOOL_OK;
 	remove_setting();
 	if (!unload(OURS))
 		fail(TOOL_ERROR, OURS " is still loaded; after a reboot it is " STOCK);
@@ -247,16 +212,28 @@ static int turn_off(void)
 	return TOOL_OK;
 }
 
+static const struct argp_option takeover_options[] = {
+	{ "dry-run", 'n', NULL, 0, "Only say what would be done", 0 },
+	{ "yes", 'y', NULL, 0, "Do not ask", 0 },
+	{ 0 }
+};
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
+	if (key == 'n')
+		wanted.dry = true;
+	if (key == 'y')
+		wanted.yes = true;
+	if (key == 'n' || key == 'y')
+		return 0;
 	if (key != ARGP_KEY_ARG)
 		return ARGP_ERR_UNKNOWN;
 	if (state->arg_num)
 		argp_error(state, "one word at a time");
 	if (!strcmp(arg, "on"))
-		wanted = ON;
+		wanted.what = ON;
 	else if (!strcmp(arg, "off"))
-		wanted = OFF;
+		wanted.what = OFF;
 	else if (strcmp(arg, "status"))
 		argp_error(state, "status, on or off, not %s", arg);
 	return 0;
@@ -265,6 +242,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 int cmd_takeover(int argc, char **argv)
 {
 	static const struct argp argp = {
+		.options = takeover_options,
 		.parser = parse,
 		.children = common_child,
 		.args_doc = "[status|on|off]",
@@ -275,9 +253,9 @@ int cmd_takeover(int argc, char **argv)
 	};
 
 	argp_parse(&argp, argc, argv, 0, NULL, NULL);
-	if (wanted == STATUS)
+	if (wanted.what == STATUS)
 		return status();
 	if (geteuid())
 		fail(TOOL_ERROR, "only root can load modules");
-	return wanted == ON ? turn_on() : turn_off();
+	return wanted.what == ON ? turn_on() : turn_off();
 }

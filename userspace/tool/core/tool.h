@@ -127,6 +127,12 @@ void table_print(struct json_object *rows, const struct column *columns, int cou
 /* run.c: programs that are executed next use the drop-in library. */
 void run_setup(const char *library);
 
+/*
+ * users.c: the processes that have /dev/infiniband/rdma_cm open, whichever module it belongs to, as
+ * far as the caller may look into them: an array of objects with pid and program.
+ */
+struct json_object *users_of_librdmacm(void);
+
 /* takeover.c: is rdma_cm_alt_ucm to be loaded in place of rdma_ucm? */
 bool takeover_is_set(void);
 

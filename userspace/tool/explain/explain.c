@@ -243,6 +243,25 @@ static void add_recall(struct findings *found)
 	json_object_array_add(found->tries, json_object_new_string(text));
 }
 
+/* A program that keeps its librdmacm is served by rdma_ucm, which keeps no failures. */
+static void add_stock(struct findings *found)
+{
+	struct json_object *all;
+	char text[160];
+	size_t users;
+
+	if (found->by_id || access("/sys/module/rdma_ucm", F_OK))
+		return;
+	all = users_of_librdmacm();
+	users = json_object_array_length(all);
+	json_object_put(all);
+	if (!users)
+		return;
+	snprintf(text, sizeof(text), "what fails in programs over rdma_ucm (%zu now) is not known "
+		 "here: rdma-cm-alt takeover", users);
+	json_object_array_add(found->tries, json_object_new_string(text));
+}
+
 int cmd_explain(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -281,6 +300,7 @@ int cmd_explain(int argc, char **argv)
 	found.path = find_path(id ?: found.last);
 	found.tries = advice_try(id, found.last, found.path);
 	add_recall(&found);
+	add_stock(&found);
 	if (options.json)
 		explain_print_json(&found);
 	else
