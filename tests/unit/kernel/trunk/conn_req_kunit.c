@@ -266,16 +266,15 @@ static void peer_that_is_stuck_gets_few_refusals(struct kunit *test)
 	conn_bench->trunk->tries = 0;
 }
 
-/* Those of all peers together have a limit, too. */
+/* Those of all peers together have a limit, too. The first ones fill the open frame. */
 static void host_keeps_few_refusals(struct kunit *test)
 {
 	struct rca_trunk_link *link = conn_bench->trunk->link;
 	unsigned int i;
 
-	link->closed = true;	/* nothing is posted */
 	atomic_add(MOST_OF_ALL - 10, &rca_answers_of_all);
 	conn_bench->result = -ENOMEM;
-	for (i = 0; i < 50; i++)
+	for (i = 0; i < MOST_STUCK; i++)
 		KUNIT_ASSERT_EQ(test, request(2 * i + 1), 0);
 	conn_bench->result = 0;
 	KUNIT_EXPECT_EQ(test, conn_bench->trunk->answers, 10u);
@@ -286,7 +285,6 @@ static void host_keeps_few_refusals(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_bench->trunk->answers, 0u);
 	KUNIT_EXPECT_EQ(test, atomic_read(&rca_answers_of_all), 0);
 	link->unsent = false;
-	link->closed = false;
 }
 
 /* Programs that end leave no more connections than that, either. */
