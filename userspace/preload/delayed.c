@@ -80,6 +80,8 @@ int rcl_rsocket(int domain, int type, int protocol)
 	/* librdmacm does not know the flag. */
 	if (rs < 0 && errno == ENOTSUP) {
 		rs = rsocket(domain, type, protocol);
+		if (rs < 0)
+			return rs;
 		atomic_store(&foreign, true);
 		rcl_file_close_in_children();
 	}
@@ -134,7 +136,7 @@ static int begin_active(int fd)
 {
 	struct sockaddr_storage own, peer;
 	socklen_t length = sizeof(peer), own_length = sizeof(own);
-	bool bound, connected;
+	bool bound, invited, connected;
 	int rs;
 
 	if (rcl_libc()->getpeername(fd, (struct sockaddr *)&peer, &length))
@@ -146,9 +148,11 @@ static int begin_active(int fd)
 	bound = !atomic_load(&foreign) &&
 		!rcl_libc()->getsockname(fd, (struct sockaddr *)&own, &own_length) &&
 		!rbind(rs, (struct sockaddr *)&own, own_length);
-	connected = was_invited(fd) && !rconnect(rs, (struct sockaddr *)&peer, length);
+	invited = was_invited(fd);
+	connected = invited && !rconnect(rs, (struct sockaddr *)&peer, length);
 	/* Over iWARP, the connection has the port of TCP. */
-	if (!connected && bound && (errno == EADDRINUSE || errno == EADDRNOTAVAIL)) {
+	if (invited && !connected && bound &&
+	    (errno == EADDRINUSE || errno == EADDRNOTAVAIL)) {
 		rclose(rs);
 		bound = false;
 		rs = rcl_rsocket(peer.ss_family, SOCK_STREAM, 0);
