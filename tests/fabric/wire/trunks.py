@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from cmtrace import OURS, STOCK
-from hosts import DEBUG, Host, Hosts
+from hosts import DEBUG, Host, Hosts, Program
 from loss import CLIENT, LOSSY, SERVER, expect, start_client, start_server
 from scenario import Unexpected, same, wait_for
 
@@ -191,8 +191,9 @@ def trunk_qp_numbers(host: Host) -> list[int]:
     return [qp["lqpn"] for qp in json.loads(host.do("rdma -j resource show qp")) if qp.get("comm") == NAME]
 
 
-def qp_fails(hosts: Hosts) -> None:
-    """The wire is dead until the QP fails: connections stay, and those under way are made over the next QP, each once."""
+@contextmanager
+def held_over_trunk(hosts: Hosts) -> Iterator[tuple[Program, Program]]:
+    """Connections over a trunk that stay: their programs, of the far host and of the near one."""
     # A host that knows the other one may tell it nothing for a minute.
     for host in hosts.both:
         load(host)
@@ -204,6 +205,12 @@ def qp_fails(hosts: Hosts) -> None:
         keeping = start_client(hosts.near, OURS, (hosts.far.ip, port), COUNT, "hold")
         for program in (kept, keeping):
             program.until("^all$")
+        yield kept, keeping
+
+
+def qp_fails(hosts: Hosts) -> None:
+    """The wire is dead until the QP fails: connections stay, and those under way are made over the next QP, each once."""
+    with held_over_trunk(hosts) as (kept, keeping):
         before = trunk_qp_numbers(hosts.near)
         sent = peer_at(hosts.near, hosts.far)["frames_sent"]
         server, port = start_server(hosts, hosts.far, OURS, COUNT)
@@ -238,16 +245,7 @@ def by_queue_pair(hosts: Hosts) -> str:
 def forged_packet(how: Callable[[Hosts], str], hosts: Hosts) -> None:
     """A user who is nobody sends a packet to the trunk's QP at the other host: the QP is replaced, and no connection ends."""
     forge = how(hosts)
-    for host in hosts.both:
-        load(host)
-    with trunks(*hosts.both):
-        for _ in range(2):
-            connect(hosts, (OURS, OURS))
-        wait_for_trunk(hosts)
-        kept, port = start_server(hosts, hosts.far, OURS, COUNT, "hold")
-        keeping = start_client(hosts.near, OURS, (hosts.far.ip, port), COUNT, "hold")
-        for program in (kept, keeping):
-            program.until("^all$")
+    with held_over_trunk(hosts) as (kept, keeping):
         before = trunk_qp_numbers(hosts.far)
 
         def qp_is_replaced() -> bool:
@@ -301,16 +299,7 @@ def filtered(hosts: Hosts) -> Iterator[None]:
 
 def qp_is_filtered(hosts: Hosts) -> None:
     """Nothing arrives at the QP of a trunk: connects that were sent over it are made over ib_cm, and idle connections stay."""
-    for host in hosts.both:
-        load(host)
-    with trunks(*hosts.both):
-        for _ in range(2):
-            connect(hosts, (OURS, OURS))
-        wait_for_trunk(hosts)
-        kept, port = start_server(hosts, hosts.far, OURS, COUNT, "hold")
-        keeping = start_client(hosts.near, OURS, (hosts.far.ip, port), COUNT, "hold")
-        for program in (kept, keeping):
-            program.until("^all$")
+    with held_over_trunk(hosts) as (kept, keeping):
         server, port = start_server(hosts, hosts.far, OURS, COUNT)
         with filtered(hosts):
             began = time.monotonic()
