@@ -273,6 +273,7 @@ void rcl_endpoint_connected(struct rcl_stream *s, const struct rcl_hello *hello)
 	s->rx.peer_index = 1;
 	s->tx.limit = hello->credits;
 	s->tx.spare = spare_credits(hello->credits);
+	s->tx.first = hello->data;
 	s->tx.target = hello->data;
 	s->tx.index = 1;
 	s->peer_iomaps = hello->iomaps;

@@ -50,20 +50,33 @@ static uint32_t slots_of_message(const struct rcl_stream *s)
 	return s->iwarp ? 2 : 1;
 }
 
+/*
+ * Is an entry complete? With iWARP, a credit message with an entry looks like one without, so the
+ * peer may be writing @target. Both libraries announce the halves of one buffer in turn.
+ */
+static bool is_complete(const struct rcl_stream *s, const struct rcl_target *target)
+{
+	const struct rcl_target *first = &s->tx.first;
+
+	return target->len == first->len && target->key == first->key &&
+	       target->addr - first->addr <= 2ULL * first->len;
+}
+
 static void take_target(struct rcl_stream *s)
 {
-	volatile struct rcl_target *entry = &s->tx.sgl[s->tx.index];
+	struct rcl_target *entry = &s->tx.sgl[s->tx.index], target;
 
 	if (!s->tx.news)
 		return;
-	s->tx.target = (struct rcl_target){
-		.addr = entry->addr, .key = entry->key, .len = entry->len,
-	};
+	target.addr = __atomic_load_n(&entry->addr, __ATOMIC_RELAXED);
+	target.key = __atomic_load_n(&entry->key, __ATOMIC_RELAXED);
+	target.len = __atomic_load_n(&entry->len, __ATOMIC_RELAXED);
 	s->tx.news--;
-	if (!s->tx.target.len)
+	if (!target.len || (s->iwarp && !is_complete(s, &target)))
 		return;
+	s->tx.target = target;
 	/* The peer writes this entry again after it has read the data in this range. */
-	entry->len = 0;
+	__atomic_store_n(&entry->len, 0, __ATOMIC_RELAXED);
 	s->tx.index = (s->tx.index + 1) % RCL_SGL_ENTRIES;
 }
 

@@ -72,6 +72,7 @@ struct rcl_maps;
  * @seq: number of the next message that needs a credit
  * @limit: number of the first message that may not be sent yet
  * @spare: credits that are reserved for control messages
+ * @first: the range that the peer has announced when it connected
  * @target: the rest of the range that is being filled
  * @sgl: our array of ranges, which the peer fills
  * @index: of the next entry
@@ -101,8 +102,9 @@ struct rcl_tx {
 	uint16_t seq;
 	uint16_t limit;
 	uint16_t spare;
+	struct rcl_target first;
 	struct rcl_target target;
-	volatile struct rcl_target *sgl;
+	struct rcl_target *sgl;
 	unsigned int index;
 	uint32_t news;
 	bool owed;
