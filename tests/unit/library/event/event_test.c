@@ -48,13 +48,18 @@ TEST(event_of_destroyed_id_is_dropped)
 	rdma_destroy_event_channel(ch);
 }
 
+/* As if a thread had read it before. */
 TEST(request_for_destroyed_listener_is_refused)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_cm_id *l = listener(ch), *other = new_id(ch);
-	uint32_t child = fake_request(handle_of(l));
+	uint32_t child = fake_child(handle_of(l));
+	struct rdma_cm_alt_event request = fake_event(RDMA_CM_ALT_EVENT_CONNECT_REQUEST, child);
 
+	request.listen_id = handle_of(l);
+	request.cookie = fake.ids[handle_of(l)].cookie;
 	assert_int_equal(rdma_destroy_id(l), 0);
+	fake_post_to(ch->fd, &request);
 	fake_post_type(RDMA_CM_ALT_EVENT_UNREACHABLE, handle_of(other), 0);
 	take_and_ack(ch, RDMA_CM_EVENT_UNREACHABLE);
 	assert_false(fake.ids[child].alive);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -166,6 +167,37 @@ static void post_to(int fd, const struct rdma_cm_alt_event *event)
 	reap(fd);
 	if (readers[fd] || waits(fd) || !fake_ring_put(fd, event))
 		put_in_pipe(fd, event);
+}
+
+static int run_command(unsigned int nr, void *arg);
+
+/* Takes the records of an id, or of one of its memberships, back from its queue, and requests. */
+static void take_back(int fd, __u32 owner, __u32 member)
+{
+	struct rdma_cm_alt_destroy requests[MAX_WAITING];
+	struct rdma_cm_alt_event event = { 0 };
+	__u8 bytes[4096] = { 0 };
+	int waiting = 0, n = 0;
+	ssize_t len;
+
+	reap(fd);
+	fake_ring_void(fd, owner, member);
+	if (fd < 0 || !write_end[fd] || ioctl(fd, FIONREAD, &waiting))
+		return;
+	for (; waiting > 0; waiting -= (int)fake.record_size) {
+		len = read(fd, bytes, fake.record_size);
+		assert(len == (ssize_t)fake.record_size);
+		memcpy(&event, bytes, (size_t)len < sizeof(event) ? (size_t)len : sizeof(event));
+		if (owner_of(&event) == owner && (!member || event.member == member)) {
+			if (event.listen_id && n < MAX_WAITING)
+				requests[n++] = (struct rdma_cm_alt_destroy) { .id = event.id };
+			continue;
+		}
+		len = write(write_end[fd], bytes, fake.record_size);
+		assert(len == (ssize_t)fake.record_size);
+	}
+	while (n)
+		run_command(RDMA_CM_ALT_CMD_DESTROY, &requests[--n]);
 }
 
 static void post(const struct rdma_cm_alt_event *event)
@@ -374,8 +406,7 @@ static int do_destroy(struct rdma_cm_alt_destroy *cmd)
 	if (!id)
 		return -ENOENT;
 	id->alive = false;
-	reap(id->fd);
-	fake_ring_void(id->fd, cmd->id, 0);
+	take_back(id->fd, cmd->id, 0);
 	cmd->out_events_reported = id->reported;
 	return 0;
 }
@@ -406,8 +437,7 @@ static int do_leave(struct rdma_cm_alt_leave *cmd)
 	if (cmd->member >= FAKE_MAX_IDS || !member->alive)
 		return -ENOENT;
 	member->alive = false;
-	reap(fake.ids[member->id].fd);
-	fake_ring_void(fake.ids[member->id].fd, member->id, cmd->member);
+	take_back(fake.ids[member->id].fd, member->id, cmd->member);
 	cmd->out_events_reported = member->reported;
 	return 0;
 }
@@ -642,19 +672,41 @@ static void stop_reading(void *readers_of)
 }
 
 /* A thread may be cancelled here. */
-static ssize_t wait_in_read(int fd, void *buf, size_t len)
+static int wait_in_read(int fd)
 {
-	ssize_t ret;
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+	int ret;
 
 	pthread_cleanup_push(stop_reading, &readers[fd]);
-	ret = read(fd, buf, len);
+	ret = poll(&pollfd, 1, fcntl(fd, F_GETFL) & O_NONBLOCK ? 0 : -1);
 	pthread_cleanup_pop(0);
 	return ret < 0 ? -errno : ret;
 }
 
+/* Another thread may have read since wait_in_read(). Events are counted when they are read. */
+static ssize_t read_waiting(int fd, void *buf, size_t len)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+	ssize_t ret, done;
+
+	if (poll(&pollfd, 1, 0) <= 0)
+		return -EAGAIN;
+	ret = read(fd, buf, len);
+	if (ret < 0)
+		return -errno;
+	for (done = 0; done < ret; done += fake.record_size) {
+		struct rdma_cm_alt_event event = { 0 };
+		size_t left = (size_t)(ret - done);
+
+		memcpy(&event, (__u8 *)buf + done, left < sizeof(event) ? left : sizeof(event));
+		count_event(&event);
+	}
+	return ret;
+}
+
 static ssize_t fake_read(int fd, void *buf, size_t len)
 {
-	ssize_t ret, done;
+	ssize_t ret;
 
 	/* A line of a file instead of a record. */
 	if (len < 64) {
@@ -672,17 +724,14 @@ static ssize_t fake_read(int fd, void *buf, size_t len)
 		return 0;
 	}
 	readers[fd]++;
-	pthread_mutex_unlock(&fake_lock);
-	ret = wait_in_read(fd, buf, len);
-	pthread_mutex_lock(&fake_lock);
+	do {
+		pthread_mutex_unlock(&fake_lock);
+		ret = wait_in_read(fd);
+		pthread_mutex_lock(&fake_lock);
+		if (ret >= 0)
+			ret = read_waiting(fd, buf, len);
+	} while (ret == -EAGAIN && !(fcntl(fd, F_GETFL) & O_NONBLOCK));
 	readers[fd]--;
-	for (done = 0; done < ret; done += fake.record_size) {
-		struct rdma_cm_alt_event event = { 0 };
-		size_t left = (size_t)(ret - done);
-
-		memcpy(&event, (__u8 *)buf + done, left < sizeof(event) ? left : sizeof(event));
-		count_event(&event);
-	}
 	if (ret > 0)
 		pump(fd);
 	pthread_mutex_unlock(&fake_lock);
