@@ -133,6 +133,16 @@ def _untouched(found: Found, row: Row, cases: tuple[str, ...]) -> None:
         row.verdict = verdict(max(shares) <= 1)
 
 
+def _cycle(found: Found, row: Row, prefix: str, limits: dict[str, float]) -> None:
+    """Whole connections of ours, over ib_cm or trunks, beside those of stock."""
+    both = {case: (statistics.median(ours), statistics.median(stock)) for case in limits
+            if (ours := _values(found, prefix + case, OURS, _total)) and (stock := _values(found, case, STOCK, _total))}
+    row.ours, row.stock = ("; ".join(f"{case} {pair[end]:,.0f}" for case, pair in both.items()) or "-" for end in (0, 1))
+    if len(both) == len(limits):
+        row.ratio = " and ".join(f"{ours / stock:.2f}" for ours, stock in both.values()) + "x"
+        row.verdict = verdict(all(ours / stock <= limits[case] for case, (ours, stock) in both.items()))
+
+
 def _saved(found: Found, row: Row, limits: dict[str, float]) -> None:
     cells = []
     for case, least in limits.items():
@@ -205,6 +215,10 @@ TARGETS = [
            lambda found, row: _switches(found, row, {"trunk-roce-64": 5, "trunk-ib-64": 5})),
     Target(f"{ROW}-ucm", "instructions per connection of programs with Debian's librdmacm", "<= 1x",
            lambda found, row: _untouched(found, row, ("roce-64", "ib-64", "roce-1", "ib-1"))),
+    Target(f"{ROW}-cycle", "instructions per connection from the first call to the last, with a QP, a message and its answer, RoCE",
+           "<= 0.78 and 0.64x", lambda found, row: _cycle(found, row, "", {"cycle-1": 0.78, "cycle-64": 0.64})),
+    Target(f"{ROW}-trunk-cycle", "the same over a trunk", "<= 0.55 and 0.38x",
+           lambda found, row: _cycle(found, row, "trunk-", {"cycle-1": 0.55, "cycle-64": 0.38})),
     Target(f"{ROW}-messages", "instructions per message of an rsocket and its answer, 64 bytes, RoCE", "<= 1x",
            lambda found, row: _stream(found, row, "messages", 1)),
     Target(f"{ROW}-bulk", "instructions per megabyte of an rsocket, RoCE", "<= 1x",

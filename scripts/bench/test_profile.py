@@ -86,6 +86,13 @@ class CountsTest(unittest.TestCase):
             found = [record("trunk-roce-64", OURS, ours), record("trunk-ib-64", OURS, 1)]
             self.assertEqual(self.verdict_of("over a trunk, 64 under way", found), verdict)
 
+    def test_each_window_of_a_cycle_counts(self) -> None:
+        for ours, verdict in ((64, MET), (65, MISSED)):
+            found = [record("cycle-1", OURS, 78), record("cycle-1", STOCK, 100),
+                     record("cycle-64", OURS, ours), record("cycle-64", STOCK, 100)]
+            self.assertEqual(self.verdict_of("first call to the last", found), verdict)
+        self.assertEqual(self.verdict_of("first call to the last", found[:2]), NOT_RUN)
+
     def test_trunks_save_instructions(self) -> None:
         for ours, verdict in ((60000, MET), (59999, MISSED)):
             found = [record("ib-64", OURS, 100000), record("trunk-ib-64", OURS, 1),

@@ -73,6 +73,12 @@ static bool ask(struct client *client, struct conn *conn)
 		what = "rdma_connect";
 		break;
 	case STAGE_CONNECTED:
+		if (options.messages && !conn->asked) {
+			conn->asked = true;
+			ret = send_message(conn->id);
+			what = "rdma_post_send";
+			break;
+		}
 		ret = rdma_disconnect(conn->id);
 		what = "rdma_disconnect";
 		break;
@@ -84,7 +90,7 @@ static bool ask(struct client *client, struct conn *conn)
 	return !ret;
 }
 
-/* The id of the next event that counts; *came: the event completes the next stage. */
+/* The id of the next event that counts; *came: it completes the next stage, or is an answer. */
 static struct conn *next_event(struct client *client, bool *came)
 {
 	const enum rdma_cm_event_type wanted[] = {
@@ -97,10 +103,16 @@ static struct conn *next_event(struct client *client, bool *came)
 	};
 	struct rdma_cm_event *event;
 	enum rdma_cm_event_type type;
+	struct rdma_cm_id *id;
 	struct conn *conn;
 	int status;
 
 	do {
+		id = next_message(client->channel);
+		if (id) {
+			*came = true;
+			return id->context;
+		}
 		if (rdma_get_cm_event(client->channel, &event))
 			give_up("rdma_get_cm_event");
 		type = event->event;

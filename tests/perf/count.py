@@ -87,6 +87,10 @@ CASES = {
     "streams": Case(f"{ROCE} %s streams", 1, 20, 120),
     # What a connection of an rsocket is compared with.
     "roce-qp-1": Case(f"{ROCE} -Q %s rate", 1, 40, 240),
+    # From the first call to the last, with a QP that carries a message and its answer.
+    **{f"{over}cycle-{window}": Case(f"{ROCE} -M %s cycle", window, few, more, (OURS,) if over else (OURS, STOCK),
+                                     trunks=bool(over))
+       for over in ("", "trunk-") for window, few, more in ((64, 200, 1200), (1, 40, 440))},
     "resolve": Case(f"-a {MUTE} %s resolve", 1, 40, 540),
     # Last, as a node that is made again is hidden from no stack.
     **{f"ucm-{name}": Case(f"{fabric} %s rate", window, few, more, (OURS,), ucm=True)

@@ -6,6 +6,7 @@
  *
  *	serve		nothing: the server of a driver that runs with -e
  *	rate		connections with WINDOW outstanding, then their disconnects
+ *	cycle		connections with WINDOW outstanding, each from its first call to its last
  *	resolve		address and route of one id after the other
  *	storm		all addresses first, then all connects, WINDOW at a time; 0: all at once
  *	dead		connections with and without ids that try to reach dead peers
@@ -25,6 +26,7 @@
  *	-a ADDRESS -s SOURCE -N NETNS -p PORT -P PEERS -n COUNT -w WINDOW -q QPN -i MS
  *	-d DEAD -u NOBODY -m DEADCOUNT -D DEADLINE: as struct options has them
  *	-Q		each id has a QP
+ *	-M		rate, cycle and serve: and the QP carries a message and its answer
  *	-e		the server runs already, elsewhere
  *	-F		rate and serve: through the calls of <rdma/rdma_cma_alt.h>
  *	-k MAPS		rate, resolve: mark the measured part for tests/perf/count, measure no
@@ -55,6 +57,7 @@ static const struct {
 } modes[] = {
 	{ "serve", serve_only },
 	{ "rate", measure_rate },
+	{ "cycle", measure_cycle },
 	{ "resolve", measure_resolve },
 	{ "storm", measure_storm },
 	{ "dead", measure_dead },
@@ -122,46 +125,6 @@ struct rdma_conn_param conn_param(void)
 	};
 }
 
-/* All QPs share one completion queue: the adapter is not measured. */
-static struct ibv_qp_init_attr qp_attr(struct ibv_context *verbs)
-{
-	static struct ibv_cq *cq;
-
-	if (!cq)
-		cq = ibv_create_cq(verbs, 16, NULL, NULL, 0);
-	if (!cq)
-		give_up("ibv_create_cq");
-	return (struct ibv_qp_init_attr) {
-		.qp_type = IBV_QPT_RC, .send_cq = cq, .recv_cq = cq,
-		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
-	};
-}
-
-int make_qp(struct rdma_cm_id *id)
-{
-	struct ibv_qp_init_attr attr = qp_attr(id->verbs);
-
-	return rdma_create_qp(id, NULL, &attr);
-}
-
-/* A value that no id has yet. */
-struct ibv_qp *make_qp_of(struct ibv_pd *pd)
-{
-	struct ibv_qp_init_attr attr = qp_attr(pd->context);
-	struct ibv_qp *qp = ibv_create_qp(pd, &attr);
-
-	if (!qp)
-		give_up("ibv_create_qp");
-	return qp;
-}
-
-void destroy_id(struct rdma_cm_id *id)
-{
-	if (id->qp)
-		rdma_destroy_qp(id);
-	rdma_destroy_id(id);
-}
-
 static void too_long(int number)
 {
 	static const char text[] = "drive: it took too long\n";
@@ -200,7 +163,7 @@ static bool take_option(int letter, const char *text)
 	}
 	if (letter == 'D')
 		options.deadline = atoi(text);
-	else if (letter == 'Q')
+	else if (letter == 'Q' || letter == 'M')
 		options.qps = true;
 	else if (letter == 'e')
 		options.elsewhere = true;
@@ -210,7 +173,8 @@ static bool take_option(int letter, const char *text)
 		options.qpn = strtoul(text, NULL, 0);
 	else if (letter == 't')
 		alarm(atoi(text));
-	return strchr("DQeFqt", letter);
+	options.messages |= letter == 'M';
+	return strchr("DQMeFqt", letter);
 }
 
 int main(int argc, char **argv)
@@ -219,7 +183,7 @@ int main(int argc, char **argv)
 
 	setpgid(0, 0);
 	signal(SIGALRM, too_long);
-	while ((letter = getopt(argc, argv, "a:s:N:p:P:n:w:q:i:d:u:m:D:t:k:QeF")) != -1)
+	while ((letter = getopt(argc, argv, "a:s:N:p:P:n:w:q:i:d:u:m:D:t:k:QMeF")) != -1)
 		if (!take_option(letter, optarg))
 			return 2;
 	for (size_t i = 0; optind < argc && i < sizeof(modes) / sizeof(modes[0]); i++) {

@@ -90,6 +90,25 @@ void measure_rate(void)
 	client_end(&client);
 }
 
+/* An id is destroyed before the one that takes its place is made. */
+void measure_cycle(void)
+{
+	struct server server = server_start(false);
+	struct client client;
+
+	client_init(&client, options.count);
+	count_begin();
+	client_run(&client, STAGE_NEW, STAGE_GONE, options.window);
+	if (!client.failures)
+		server_ask(&server, SERVER_AWAIT);
+	count_end();
+	say_times("cycle", &client, STAGE_NEW, STAGE_GONE);
+	say_failures(&client);
+	server_end(&server);
+	client_destroy(&client);
+	client_end(&client);
+}
+
 /* One id at a time, and only resolution; no listener is needed. */
 void measure_resolve(void)
 {

@@ -31,6 +31,7 @@
  * @maps: instructions are counted: file for the memory map of the driver; or NULL
  * @deadline: time limit in ms of connect and disconnect, where the stack has one; 0: not set
  * @qps: each id has a QP, as those of most programs do
+ * @messages: each QP carries a message and its answer
  * @elsewhere: the server runs already
  * @fused: use the calls of <rdma/rdma_cma_alt.h>
  */
@@ -50,6 +51,7 @@ struct options {
 	const char *maps;
 	uint32_t deadline;
 	bool qps;
+	bool messages;
 	bool elsewhere;
 	bool fused;
 };
@@ -66,6 +68,7 @@ enum stage { STAGE_NEW, STAGE_ADDRESS, STAGE_ROUTE, STAGE_CONNECTED, STAGE_GONE,
  * @at: when it entered the stage, in us of the monotonic clock
  * @begun: when the step to the next stage was started
  * @failed: an event reported a failure, or a call failed
+ * @asked: its message was sent
  */
 struct conn {
 	struct rdma_cm_id *id;
@@ -73,6 +76,7 @@ struct conn {
 	double at[STAGES];
 	double begun[STAGES];
 	bool failed;
+	bool asked;
 };
 
 /**
@@ -137,6 +141,8 @@ void give_up(const char *what) __attribute__((noreturn));
 struct sockaddr *address_of(const char *text, int port);
 struct rdma_conn_param conn_param(void);
 int make_qp(struct rdma_cm_id *id);
+int send_message(struct rdma_cm_id *id);
+void *next_message(struct rdma_event_channel *channel);
 struct ibv_qp *make_qp_of(struct ibv_pd *pd);
 void destroy_id(struct rdma_cm_id *id);
 
@@ -166,6 +172,7 @@ void count_end(void);
 
 void serve_only(void);
 void measure_rate(void);
+void measure_cycle(void);
 void measure_resolve(void);
 void measure_storm(void);
 void measure_dead(void);

@@ -113,6 +113,12 @@ static void take_event(void)
 	struct rdma_cm_event *event;
 	struct rdma_cm_id *id;
 
+	id = next_message(channel);
+	if (id) {
+		if (send_message(id))
+			give_up("rdma_post_send of the server");
+		return;
+	}
 	if (rdma_get_cm_event(channel, &event))
 		give_up("rdma_get_cm_event of the server");
 	type = event->event;
