@@ -74,7 +74,7 @@ static int make_active(struct rcl_id *id, const struct rdma_addrinfo *res,
 		if (!id->ep_connect)
 			return -ENOMEM;
 		memcpy(id->ep_connect, res->ai_connect, res->ai_connect_len);
-		id->ep_connect_len = res->ai_connect_len;
+		id->ep_connect_len = (uint16_t)res->ai_connect_len;
 	}
 	if (!attr)
 		return 0;

@@ -224,7 +224,7 @@ static void connect_error(struct rcl_id *id, struct rcl_event *ev, int err)
 static void on_connect_response(struct rcl_id *id, struct rcl_event *ev,
 				const struct rdma_cm_alt_event *rec)
 {
-	struct ibv_ece remote = { 0 };
+	struct rcl_ece remote = { 0 };
 	int ret;
 
 	fill_conn(ev, rec);

@@ -2,9 +2,10 @@
 /*
  * The private half of an id: allocation, references, event counters, ring, route.
  *
- * Locking: the id's lock for its ring, and for waiting; its counters and flags are atomic.
- * References of the table keep an id while an event of it is handled. The locks of all ids are
- * taken under the table's lock, and only over fork(). The lock of a ring is outside of both.
+ * Locking: the id's lock for its ring and its second path; its counters and flags are atomic.
+ * rcl_acks_lock, outside of it, to wait for acknowledgements. References of the table keep an id
+ * while an event of it is handled. The locks of all ids are taken under the table's lock and
+ * rcl_acks_lock, and only over fork(). The lock of a ring is outside of all.
  */
 #include "id/cmid.h"
 
@@ -51,7 +52,6 @@ static void unlock_id(void *object, void *arg)
 		id->destroying = false;
 		if (!revoking_here)
 			id->revoking = 0;
-		pthread_cond_init(&id->acked_cond, NULL);
 	}
 	pthread_mutex_unlock(&id->lock);
 }
@@ -59,6 +59,7 @@ static void unlock_id(void *object, void *arg)
 void rcl_ids_lock(void)
 {
 	rcl_table_lock();
+	pthread_mutex_lock(&rcl_acks_lock);
 	rcl_table_each(RCL_KIND_ID, lock_id, NULL);
 }
 
@@ -68,13 +69,15 @@ void rcl_ids_unlock(bool child)
 	if (child)
 		rcl_members_in_child(revoking_here);
 	rcl_table_each(RCL_KIND_ID, unlock_id, &child);
+	if (child)
+		pthread_cond_init(&rcl_acked, NULL);
+	pthread_mutex_unlock(&rcl_acks_lock);
 	rcl_table_unlock();
 }
 
 static void free_id(struct rcl_id *id)
 {
 	rcl_ring_put(id->ring);
-	pthread_cond_destroy(&id->acked_cond);
 	pthread_mutex_destroy(&id->lock);
 	free(id);
 }
@@ -87,7 +90,6 @@ struct rcl_id *rcl_id_new(struct rdma_event_channel *channel, void *context,
 	if (!id)
 		return NULL;
 	pthread_mutex_init(&id->lock, NULL);
-	pthread_cond_init(&id->acked_cond, NULL);
 	id->id.channel = channel;
 	id->fd = channel ? channel->fd : -1;
 	id->ring = channel ? rcl_ring_get(channel->fd) : NULL;
@@ -116,6 +118,7 @@ static void id_release(struct rcl_id *id)
 	rcl_device_unbind(id->device);
 	if (id->sync)
 		rcl_channel_close(id->id.channel);
+	free(id->two_paths);
 	free(id->ep_attr);
 	free(id->ep_connect);
 	rcl_members_free(id);
@@ -213,11 +216,8 @@ void rcl_id_ack(struct rcl_id *id)
 {
 	id->events_acked++;
 	/* Either this thread sees that another one waits, or that one sees the new number. */
-	if (!id->awaited)
-		return;
-	pthread_mutex_lock(&id->lock);
-	pthread_cond_broadcast(&id->acked_cond);
-	pthread_mutex_unlock(&id->lock);
+	if (id->awaited)
+		rcl_acks_wake();
 }
 
 void rcl_begin_revoke(struct rcl_id *id, atomic_uint *revoking)
@@ -269,15 +269,16 @@ void rcl_id_wait_acked(struct rcl_id *id, uint32_t reported)
 		return;
 	rcl_log("id %u: waits for rdma_ack_cm_event of %d more events", id->handle,
 		missing_acks(id, reported));
-	pthread_mutex_lock(&id->lock);
+	pthread_mutex_lock(&rcl_acks_lock);
 	id->awaited = true;
 	while (missing_acks(id, reported) > 0)
-		rcl_cond_wait(&id->acked_cond, &id->lock);
-	pthread_mutex_unlock(&id->lock);
+		rcl_cond_wait(&rcl_acked, &rcl_acks_lock);
+	pthread_mutex_unlock(&rcl_acks_lock);
 }
 
 int rcl_id_set_route(struct rcl_id *id, const struct rdma_cm_alt_route *route)
 {
+	struct ibv_sa_path_rec *to = &id->path;
 	struct rdma_route *r = &id->id.route;
 	int i, ret, paths = route->num_paths;
 
@@ -299,12 +300,20 @@ int rcl_id_set_route(struct rcl_id *id, const struct rdma_cm_alt_route *route)
 	r->addr.addr.ibaddr.pkey = route->pkey;
 	memcpy(r->addr.addr.ibaddr.sgid.raw, route->sgid, sizeof(route->sgid));
 	memcpy(r->addr.addr.ibaddr.dgid.raw, route->dgid, sizeof(route->dgid));
-	if (paths > 2)
+	if (paths > 1) {
 		paths = 2;
+		pthread_mutex_lock(&id->lock);
+		if (!id->two_paths)
+			id->two_paths = calloc(2, sizeof(*id->two_paths));
+		to = id->two_paths;
+		pthread_mutex_unlock(&id->lock);
+		if (!to)
+			return -ENOMEM;
+	}
 	for (i = 0; i < paths; i++)
-		rcl_path_from_kernel(&id->paths[i], &route->path[i]);
+		rcl_path_from_kernel(&to[i], &route->path[i]);
 	if (paths) {
-		r->path_rec = id->paths;
+		r->path_rec = to;
 		r->num_paths = paths;
 	}
 	return 0;

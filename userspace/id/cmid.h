@@ -18,6 +18,34 @@ struct rcl_member;
 struct rcl_ring;
 
 /**
+ * struct rcl_ece - enhanced connection establishment (ECE)
+ * @vendor_id: the vendor; 0: none
+ * @options: the options
+ */
+struct rcl_ece {
+	uint32_t vendor_id;
+	uint32_t options;
+};
+
+/**
+ * struct rcl_init - a move of a QP to INIT
+ * @qp: the QP, or NULL
+ * @qp_num: its number: the program may have a new QP at the same address
+ * @access: the attribute qp_access_flags
+ * @qkey: the attribute
+ * @pkey_index: the attribute
+ * @port_num: the attribute
+ */
+struct rcl_init {
+	struct ibv_qp *qp;
+	uint32_t qp_num;
+	unsigned int access;
+	uint32_t qkey;
+	uint16_t pkey_index;
+	uint8_t port_num;
+};
+
+/**
  * struct rcl_id - an id
  * @id: the public half; the first member, so that both have the same address
  * @cookie: the kernel returns it with the events of the id
@@ -26,13 +54,14 @@ struct rcl_ring;
  * @maker: rcl_process of the process that has made it
  * @sync: a synchronous id: calls wait for their event, and it owns its channel
  * @device: the device it is bound to, or NULL
- * @paths: id.route.path_rec points here
+ * @path: id.route.path_rec points here while there is one path
+ * @two_paths: and here when there are two, or NULL
  * @revoking: commands are running in which the kernel drops or moves events of the id; like all
  *            atomic members without the lock
  * @shared: there was a fork(): another process may have the id, or read its channel
  * @events_taken: events of the id that this process has read
  * @events_acked: events of the id that the program has acknowledged
- * @awaited: a thread has waited for acknowledgements: they signal @acked_cond
+ * @awaited: a thread has waited for acknowledgements, which wake it up
  * @destroying: rdma_destroy_id() was called
  * @connected: ESTABLISHED was delivered, and no event of the end of the connection
  * @quiet: accepted without ESTABLISHED: @connected was set by the call
@@ -41,8 +70,7 @@ struct rcl_ring;
  * @connect_error: the library has failed the connection: the peer's REJ or DREQ that follows is no
  *                 event for the program
  * @accepted: rdma_accept() has set the depths
- * @lock: protects the members below
- * @acked_cond: signalled when an event of the id or of a membership is acknowledged
+ * @lock: protects the depths, the timeout and the members below
  * @ring: the ring of its channel, with a reference, or NULL
  * @initiator_depth: maximum of outstanding RDMA reads and atomics of our own
  * @responder_resources: maximum of outstanding RDMA reads and atomics of the peer
@@ -50,11 +78,9 @@ struct rcl_ring;
  * @ack_timeout: its value
  * @qp_attr: QP attributes of the latest event that had them
  * @made_send_cq: the library has created id.send_cq
- * @init_qp: the QP that the library has moved to INIT, or NULL
- * @init_qp_num: its number: the program may have a new QP at the same address
- * @init_attr: the attributes of that move
- * @local_ece: options of enhanced connection establishment (ECE), ours
- * @remote_ece: likewise, the peer's
+ * @init: the latest move of a QP to INIT by the library
+ * @local_ece: ours
+ * @remote_ece: the peer's
  * @failed_request: listener: cookie of the id of a request that
  *                  rdma_get_request() could not complete, or 0
  * @ep_attr: passive endpoint: attributes for the QPs of its children, or NULL
@@ -69,15 +95,15 @@ struct rcl_id {
 	uint64_t cookie;
 	uint32_t handle;
 	int fd;
-	unsigned int maker;
-	bool sync;
 	struct rcl_device *device;
-	struct ibv_sa_path_rec paths[2];
+	struct ibv_sa_path_rec path;
+	struct ibv_sa_path_rec *two_paths;
+	unsigned int maker;
 
 	atomic_uint revoking;
-	atomic_bool shared;
 	_Atomic uint32_t events_taken;
 	_Atomic uint32_t events_acked;
+	atomic_bool shared;
 	atomic_bool awaited;
 	atomic_bool destroying;
 	atomic_bool connected;
@@ -86,31 +112,31 @@ struct rcl_id {
 	atomic_bool ended;
 	atomic_bool connect_error;
 	atomic_bool accepted;
-
-	pthread_mutex_t lock;
-	pthread_cond_t acked_cond;
-	struct rcl_ring *ring;
+	bool sync;
+	bool made_send_cq;
+	bool addrinfo_busy;
 	uint8_t initiator_depth;
 	uint8_t responder_resources;
 	bool ack_timeout_set;
 	uint8_t ack_timeout;
-	struct rdma_cm_alt_qp_attr qp_attr;
+	uint16_t ep_connect_len;
 
-	bool made_send_cq;
-	struct ibv_qp *init_qp;
-	uint32_t init_qp_num;
-	struct ibv_qp_attr init_attr;
-	struct ibv_ece local_ece;
-	struct ibv_ece remote_ece;
+	pthread_mutex_t lock;
+	struct rcl_ring *ring;
+	struct rdma_cm_alt_qp_attr qp_attr;
+	struct rcl_init init;
+	struct rcl_ece local_ece;
+	struct rcl_ece remote_ece;
 	uint64_t failed_request;
 	struct ibv_qp_init_attr *ep_attr;
 	void *ep_connect;
-	size_t ep_connect_len;
 
 	struct rcl_member *members;
-	bool addrinfo_busy;
 	struct rdma_addrinfo *addrinfo;
 };
+
+/* A program may have tens of thousands of them. */
+_Static_assert(sizeof(struct rcl_id) <= 840, "an id is too large");
 
 /** rcl_id_of - the private half of a public id; NULL stays NULL */
 static inline struct rcl_id *rcl_id_of(struct rdma_cm_id *id)

@@ -18,6 +18,10 @@
 #include "base/sockaddr.h"
 #include "base/table.h"
 
+/* Threads seldom wait for acknowledgements: an id needs no condition of its own. */
+pthread_mutex_t rcl_acks_lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t rcl_acked = PTHREAD_COND_INITIALIZER;
+
 struct rcl_member *rcl_member_get(const struct rcl_id *id, uint64_t cookie)
 {
 	struct rcl_member *member = rcl_table_get(RCL_KIND_MEMBER, cookie);
@@ -158,8 +162,8 @@ void rcl_member_ack(struct rcl_id *id, uint64_t cookie)
 		return;
 	pthread_mutex_lock(&id->lock);
 	member->events_acked++;
-	pthread_cond_broadcast(&id->acked_cond);
 	pthread_mutex_unlock(&id->lock);
+	rcl_acks_wake();
 	rcl_member_put(member);
 }
 
@@ -239,15 +243,32 @@ struct rcl_member *rcl_member_unlist(struct rcl_id *id, const struct sockaddr *a
 	return m;
 }
 
+/* The number of events to wait for, which is not positive when there are none. */
+static int32_t missing_acks(struct rcl_id *id, const struct rcl_member *member, uint32_t reported)
+{
+	int32_t missing;
+
+	pthread_mutex_lock(&id->lock);
+	missing = (int32_t)(reported - member->events_acked);
+	pthread_mutex_unlock(&id->lock);
+	return missing;
+}
+
 void rcl_member_wait_acked(struct rcl_id *id, const struct rcl_member *member, uint32_t reported)
 {
+	int32_t missing;
+
 	pthread_mutex_lock(&id->lock);
 	if (id->shared)
 		reported = member->events_taken;
-	if ((int32_t)(reported - member->events_acked) > 0)
-		rcl_log("id %u: rdma_leave_multicast waits for rdma_ack_cm_event of %u more events",
-			id->handle, reported - member->events_acked);
-	while ((int32_t)(reported - member->events_acked) > 0)
-		rcl_cond_wait(&id->acked_cond, &id->lock);
 	pthread_mutex_unlock(&id->lock);
+	missing = missing_acks(id, member, reported);
+	if (missing <= 0)
+		return;
+	rcl_log("id %u: rdma_leave_multicast waits for rdma_ack_cm_event of %d more events",
+		id->handle, missing);
+	pthread_mutex_lock(&rcl_acks_lock);
+	while (missing_acks(id, member, reported) > 0)
+		rcl_cond_wait(&rcl_acked, &rcl_acks_lock);
+	pthread_mutex_unlock(&rcl_acks_lock);
 }

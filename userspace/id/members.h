@@ -44,6 +44,22 @@ struct rcl_member {
 };
 
 /**
+ * rcl_acked - signalled when an event is acknowledged that a thread may wait for
+ *
+ * One for all ids, with the lock @rcl_acks_lock, which is outside of the lock of an id.
+ */
+extern pthread_cond_t rcl_acked;
+extern pthread_mutex_t rcl_acks_lock;
+
+/** rcl_acks_wake - an event was acknowledged: wake the threads that wait for events of any id */
+static inline void rcl_acks_wake(void)
+{
+	pthread_mutex_lock(&rcl_acks_lock);
+	pthread_cond_broadcast(&rcl_acked);
+	pthread_mutex_unlock(&rcl_acks_lock);
+}
+
+/**
  * rcl_member_add - add a membership to the list of an id
  * @id: the id
  * @addr: address of the group

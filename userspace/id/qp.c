@@ -206,7 +206,7 @@ static int create_qp(struct rcl_id *id, struct ibv_qp_init_attr_ex *attr)
 	id->id.qp = qp;
 	return 0;
 err_qp:
-	id->init_qp = NULL;
+	id->init.qp = NULL;
 	ibv_destroy_qp(qp);
 err_cqs:
 	undo_cqs(&id->id, send_size, recv_size);
@@ -283,7 +283,7 @@ RCL_EXPORT void rdma_destroy_qp(struct rdma_cm_id *id)
 	rcl_members_detach(rcl_id_of(id));
 	ibv_destroy_qp(id->qp);
 	id->qp = NULL;
-	rcl_id_of(id)->init_qp = NULL;
+	rcl_id_of(id)->init.qp = NULL;
 	/* CQs of an XRC SRQ are destroyed with the SRQ. */
 	if (id->qp_type != IBV_QPT_XRC_RECV || !id->srq)
 		rcl_cqs_destroy(id);

@@ -66,7 +66,7 @@ int rcl_qp_connect(struct rcl_id *id, uint8_t responder_resources,
  *
  * Return: 0 or a negative errno; on failure the QP is in the error state
  */
-int rcl_qp_establish(struct rcl_id *id, const struct ibv_ece *remote);
+int rcl_qp_establish(struct rcl_id *id, const struct rcl_ece *remote);
 
 /**
  * rcl_qp_error - move the id's QP, if it has one, to the error state

@@ -110,32 +110,28 @@ static int modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 	return mask ? rcl_verbs_err(ibv_modify_qp(qp, attr, mask)) : 0;
 }
 
-static bool same_init(const struct ibv_qp_attr *a, const struct ibv_qp_attr *b)
-{
-	return a->qp_access_flags == b->qp_access_flags &&
-	       a->pkey_index == b->pkey_index && a->port_num == b->port_num &&
-	       a->qkey == b->qkey;
-}
-
 /* Moves to INIT; from INIT with the same attributes the move is omitted. */
 static int move_to_init(struct rcl_id *id, struct ibv_qp *qp)
 {
+	const struct rcl_init *last = &id->init;
 	struct ibv_qp_attr attr = { 0 };
 	int mask, ret;
 
 	ret = rcl_qp_attr(id, IBV_QPS_INIT, &attr, &mask);
 	if (ret)
 		return ret;
-	if (id->init_qp == qp && id->init_qp_num == qp->qp_num &&
-	    qp->state == IBV_QPS_INIT && same_init(&attr, &id->init_attr))
+	if (last->qp == qp && last->qp_num == qp->qp_num && qp->state == IBV_QPS_INIT &&
+	    last->access == attr.qp_access_flags && last->qkey == attr.qkey &&
+	    last->pkey_index == attr.pkey_index && last->port_num == attr.port_num)
 		return 0;
 	attr.qp_state = IBV_QPS_INIT;
 	ret = modify_qp(qp, &attr, mask);
 	if (ret)
 		return ret;
-	id->init_qp = qp;
-	id->init_qp_num = qp->qp_num;
-	id->init_attr = attr;
+	id->init = (struct rcl_init) {
+		.qp = qp, .qp_num = qp->qp_num, .access = attr.qp_access_flags,
+		.qkey = attr.qkey, .pkey_index = attr.pkey_index, .port_num = attr.port_num,
+	};
 	return 0;
 }
 
@@ -155,7 +151,7 @@ int rcl_qp_start(struct rcl_id *id, struct ibv_qp *qp)
 {
 	int ret;
 
-	id->init_qp = NULL;
+	id->init.qp = NULL;
 	ret = move_to_init(id, qp);
 	if (!ret && id->id.qp_type == IBV_QPT_UD)
 		ret = move_ud_to_rts(qp);
@@ -260,7 +256,7 @@ int rcl_ece_agreed(struct rcl_id *id, struct ibv_qp *qp)
 	return ret;
 }
 
-static int set_peer_ece(struct rcl_id *id, const struct ibv_ece *remote)
+static int set_peer_ece(struct rcl_id *id, const struct rcl_ece *remote)
 {
 	struct ibv_ece ece = {
 		.vendor_id = remote->vendor_id,
@@ -278,7 +274,7 @@ static int set_peer_ece(struct rcl_id *id, const struct ibv_ece *remote)
 	return ece_result(ibv_set_ece(id->id.qp, &ece));
 }
 
-int rcl_qp_establish(struct rcl_id *id, const struct ibv_ece *remote)
+int rcl_qp_establish(struct rcl_id *id, const struct rcl_ece *remote)
 {
 	struct rdma_cm_alt_establish cmd = { .id = id->handle };
 	struct ibv_ece ece = { 0 };

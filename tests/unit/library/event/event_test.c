@@ -136,6 +136,25 @@ TEST(route_resolved_fills_in_the_path)
 	rdma_destroy_event_channel(ch);
 }
 
+/* A program may keep the pointer to the first path. */
+TEST(second_path_comes_later)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id = new_id(ch);
+	const struct ibv_sa_path_rec *first;
+
+	resolve(id);
+	first = id->route.path_rec;
+	fake.route.num_paths = 2;
+	fake.route.path[1].flags = IB_PATH_GMP;
+	resolve(id);
+	assert_int_equal(id->route.num_paths, 2);
+	assert_int_equal(id->route.path_rec[0].preference, first->preference);
+	assert_int_equal(id->route.path_rec[1].preference, IB_PATH_GMP);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
 TEST(connect_request_makes_a_child_like_its_listener)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
