@@ -109,6 +109,21 @@ rig_switch_ucm() {
 	fi
 }
 
+# rig_install, rig_uninstall: put our modules where modprobe finds them, and take them away; idempotent, as depmod takes
+# a while in a guest.
+rig_install() {
+	local place
+	place=/lib/modules/$(uname -r)/updates
+	[ ! -e "$place" ] || return 0
+	mkdir "$place" && cp "$RIG_MODULE" "$RIG_UCM_MODULE" "$place" && depmod
+}
+
+rig_uninstall() {
+	local place
+	place=/lib/modules/$(uname -r)/updates
+	[ ! -e "$place" ] || { rm -r "$place" && depmod; }
+}
+
 # rig_ucm COMMAND...: run a command while the device of librdmacm is that of our module.
 rig_ucm() {
 	local rig_status

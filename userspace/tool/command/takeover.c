@@ -157,10 +157,21 @@ static void remove_setting(void)
 /* Says what follows, and returns whether to do it: with -y, or if the user at a terminal agrees. */
 static bool may_change(const char *from, const char *to)
 {
+	const char *end = wanted.dry ? " (-n: nothing was changed)" : "";
+	bool is_set = takeover_is_set() == !strcmp(to, OURS);
 	char answer[8] = "";
 
-	printf("%s is unloaded and %s loaded in its place, now and after a reboot%s\n", from, to,
-	       wanted.dry ? " (-n: nothing was changed)" : "");
+	if (is_loaded(to) && is_set) {
+		printf("programs with librdmacm use %s already, now and after a reboot\n", to);
+		return false;
+	}
+	if (is_loaded(to))
+		printf("%s is loaded already, and will be after a reboot, too%s\n", to, end);
+	else if (is_loaded(from))
+		printf("%s is unloaded and %s loaded in its place, now and after a reboot%s\n",
+		       from, to, end);
+	else
+		printf("%s is loaded in place of %s, now and after a reboot%s\n", to, from, end);
 	if (wanted.dry || wanted.yes)
 		return wanted.yes && !wanted.dry;
 	if (!isatty(STDIN_FILENO))
@@ -178,11 +189,15 @@ static int turn_on(void)
 	bool was_loaded = is_loaded(STOCK), was_set = takeover_is_set();
 
 	if (!modprobe("-an", OURS))
-		fail(TOOL_MODULE, "there is no " OURS " for this kernel; nothing was changed");
+		fail(TOOL_MODULE, "nothing was changed; install " OURS " for this kernel: "
+		     "rdma-cm-alt-dkms and the kernel's headers, or make install");
 	if (is_kept(STOCK))
 		return TOOL_BAD;
 	if (!may_change(STOCK, OURS))
 		return TOOL_OK;
+	/* Before the device is free: containers know its number, which the next device gets. */
+	if (!modprobe("-a", "rdma_cm_alt"))
+		fail(TOOL_ERROR, "rdma_cm_alt was not loaded (dmesg); nothing was changed");
 	/* First, so that a program that starts meanwhile does not load the other module again. */
 	write_setting();
 	if (unload(STOCK) && modprobe("-a", OURS)) {
