@@ -14,7 +14,7 @@ Such a block follows a comment with the name of the scene, a function of scenes.
 
 A line with "$ " is typed by an ordinary user, one with "# " by root; a comment may name the status that it ends with.
 The other lines are output: the command prints them in this order, and "..." stands for any lines. Numbers are not
-compared.
+compared. What follows "[y/N]" in the output is typed, too: the command is at a terminal then.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MARK = re.compile(r"^\.\. commands in: ([\w-]+)$")
+ANSWER = re.compile(r"\[y/N\] (\w+)$")
 EXITS = re.compile(r"# exits with (\d+)\b")
 
 
@@ -40,6 +41,10 @@ class Command:
     line: int
     status: int = 0
     printed: list[str] = field(default_factory=list)
+
+    def answer(self) -> str:
+        """What the page types when the command asks; empty if it does not."""
+        return next((match[1] for line in self.printed if (match := ANSWER.search(line))), "")
 
 
 @dataclass

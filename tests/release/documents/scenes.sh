@@ -100,3 +100,40 @@ scene_no_permission() {
 	trap 'chmod 666 /dev/rdma_cm_alt' EXIT
 	chmod 600 /dev/rdma_cm_alt
 }
+
+# The modules are installed. rdma_ucm is loaded, and is again when the scene ends.
+scene_takeover() {
+	trap 'jobs -p | xargs -r kill; wait; rdma-cm-alt takeover -y off' EXIT
+	rig_install && modprobe rdma_ucm
+}
+
+scene_taken_over() {
+	scene_takeover && rdma-cm-alt takeover -y on
+}
+
+# rping waits on ADDRESS, with the librdmacm of its package.
+scene_stock_in_use() {
+	local tries=200
+	scene_takeover || return
+	rping -s -P -a "$ADDRESS" >"$scene_log" 2>&1 &
+	until rdma-cm-alt takeover | grep rping; do
+		[ $((tries -= 1)) -gt 0 ] || return
+		sleep 0.1
+	done
+}
+
+# The same, and a client is connected.
+scene_ours_in_use() {
+	local tries=200
+	scene_taken_over || return
+	rping -s -P -a "$ADDRESS" >"$scene_log" 2>&1 &
+	until rdma-cm-alt show | grep "rping.*listen\|listen.*rping"; do
+		[ $((tries -= 1)) -gt 0 ] || return
+		sleep 0.1
+	done
+	rping -c -a "$ADDRESS" -C 1000000 >>"$scene_log" 2>&1 &
+	until rdma-cm-alt show | grep "rping.*connected\|connected.*rping"; do
+		[ $((tries -= 1)) -gt 0 ] || return
+		sleep 0.1
+	done
+}
