@@ -18,6 +18,7 @@
 #include "lib/types.h"
 
 struct mem_cgroup;
+struct miscdevice;
 struct pid;
 struct rca_user;
 struct workqueue_struct;
@@ -172,6 +173,7 @@ struct rca_obj {
 	u32 qp_num;
 };
 
+int rca_misc_register(struct miscdevice *misc);
 struct rca_ctx *rca_ctx_create(void);
 struct rca_ctx *rca_ctx_get(struct rca_ctx *ctx);
 void rca_ctx_put(struct rca_ctx *ctx);

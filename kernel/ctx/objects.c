@@ -11,9 +11,11 @@
 #include <linux/bug.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/device.h>
 #include <linux/err.h>
 #include <linux/ktime.h>
 #include <linux/memcontrol.h>
+#include <linux/miscdevice.h>
 #include <linux/pid.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
@@ -32,6 +34,36 @@ static atomic_long_t last_serial;
 /* The contexts of the handles of contexts with &rca_ctx.shared. */
 static DEFINE_XARRAY_FLAGS(shared_handles, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 static u32 next_shared;
+
+/* Of the main module: its class, that of all misc devices, is not exported. */
+static const struct device *first_misc;
+
+/**
+ * rca_misc_register() - register a device whose open files are contexts
+ * @misc: the device of a front end; that of the main module comes first and stays until last
+ *
+ * misc_register() alone would refuse the second device of a name with a stack trace.
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0; -EEXIST: there is a misc device of this name; or another errno of misc_register().
+ */
+int rca_misc_register(struct miscdevice *misc)
+{
+	struct device *other = NULL;
+	int ret;
+
+	if (first_misc)
+		other = class_find_device_by_name(first_misc->class, misc->name);
+	if (other) {
+		put_device(other);
+		return -EEXIST;
+	}
+	ret = misc_register(misc);
+	if (!ret && !first_misc)
+		first_misc = misc->this_device;
+	return ret;
+}
+RCA_EXPORT(rca_misc_register);
 
 /**
  * rca_ctx_create() - create a context for the calling process

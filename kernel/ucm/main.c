@@ -19,8 +19,8 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_netlink.h>
 
+#include "ctx/ctx.h"
 #include "lib/compat.h"
-#include "user/user.h"
 
 MODULE_DESCRIPTION("The device of rdma_ucm over rdma_cm_alt, for programs with any librdmacm");
 MODULE_AUTHOR("The rdma_cm_alt authors");
@@ -79,12 +79,9 @@ static int __init ucm_init(void)
 {
 	int ret;
 
-	/* misc_register() would refuse the second device of this name with a stack trace. */
-	if (rca_misc_is_registered(ucm_misc.name)) {
+	ret = rca_misc_register(&ucm_misc);
+	if (ret == -EEXIST)
 		pr_err("there is a /dev/infiniband/rdma_cm already; unload rdma_ucm before\n");
-		return -EEXIST;
-	}
-	ret = misc_register(&ucm_misc);
 	if (ret)
 		return ret;
 	ucm_sysctl = register_net_sysctl_sz(&init_net, "net/rdma_ucm", ucm_sysctls, 1);

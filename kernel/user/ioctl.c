@@ -9,7 +9,6 @@
 
 #include <linux/bits.h>
 #include <linux/build_bug.h>
-#include <linux/device.h>
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/kernel.h>
@@ -367,7 +366,7 @@ static struct miscdevice chardev = {
 /* Module init, after everything else. Returns 0 or a negative errno. */
 int rca_chardev_init(void)
 {
-	return misc_register(&chardev);
+	return rca_misc_register(&chardev);
 }
 
 /* Module exit; no file is open. */
@@ -375,21 +374,3 @@ void rca_chardev_exit(void)
 {
 	misc_deregister(&chardev);
 }
-
-/**
- * rca_misc_is_registered() - is there a misc device of a name?
- * @name: its name, which is not that of its node
- *
- * The class of misc devices is not exported, but the device of this module has it.
- *
- * Context: Process context. Sleeps.
- * Return: true if there is one; it may be gone at any time.
- */
-bool rca_misc_is_registered(const char *name)
-{
-	struct device *dev = class_find_device_by_name(chardev.this_device->class, name);
-
-	put_device(dev);
-	return dev;
-}
-RCA_EXPORT(rca_misc_is_registered);

@@ -18,7 +18,6 @@ struct file;
 
 int rca_chardev_init(void);
 void rca_chardev_exit(void);
-bool rca_misc_is_registered(const char *name);
 
 /* The ioctls of the device: a command that is being executed, and its handlers. */
 
