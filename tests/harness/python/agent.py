@@ -132,12 +132,24 @@ def connected(client: Agent, one: int, server: Agent, listener: int) -> int:
     return other
 
 
+def both_disconnected(agent: Agent, one: int, other: int) -> None:
+    """The next two events of an agent with both ends of a connection: each of them has ended."""
+    seen = sorted(agent.event("DISCONNECTED") for _ in range(2))
+    if seen != sorted((one, other)):
+        raise Unexpected(f"ends of {seen}, not of {one} and {other}")
+
+
 def disconnected(client: Agent, one: int, server: Agent, other: int) -> None:
     """Disconnect, and destroy both ids."""
     client.must("disconnect", one)
-    server.event("DISCONNECTED", other)
+    if client is server:
+        # Over a trunk the end that disconnects is told first.
+        both_disconnected(client, one, other)
+    else:
+        server.event("DISCONNECTED", other)
     server.must("disconnect", other)
-    client.event("DISCONNECTED", one)
+    if client is not server:
+        client.event("DISCONNECTED", one)
     client.must("destroy", one)
     server.must("destroy", other)
 
