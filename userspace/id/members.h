@@ -43,10 +43,9 @@ struct rcl_member {
 	struct sockaddr_storage addr;
 };
 
-/**
- * rcl_acked - signalled when an event is acknowledged that a thread may wait for
- *
- * One for all ids, with the lock @rcl_acks_lock, which is outside of the lock of an id.
+/*
+ * Signalled when an event is acknowledged that a thread may wait for. One for all ids, with a lock
+ * that is outside of the lock of an id.
  */
 extern pthread_cond_t rcl_acked;
 extern pthread_mutex_t rcl_acks_lock;
