@@ -121,26 +121,16 @@ def _over_trunks(found: Found, row: Row, limits: dict[str, float]) -> None:
     _at_most(found, row, limits, _total, ",.0f")
 
 
-def _untouched(found: Found, row: Row, cases: tuple[str, ...]) -> None:
-    """Debian's librdmacm over rdma_cm_alt_ucm beside the same over rdma_ucm."""
-    both: dict[str, tuple[list[float], list[float]]] = {
-        case: (_values(found, f"ucm-{case}", OURS, _total), _values(found, case, STOCK, _total)) for case in cases}
-    shares = [statistics.median(ours) / statistics.median(stock) for ours, stock in both.values() if ours and stock]
-    row.ours, row.stock = ("; ".join(f"{case} {spread(pair[end], ',.0f', '')}" for case, pair in both.items() if pair[end]) or "-"
-                           for end in (0, 1))
-    if shares:
-        row.ratio = f"at most {max(shares):.2f}x"
-        row.verdict = verdict(max(shares) <= 1)
-
-
-def _cycle(found: Found, row: Row, prefix: str, limits: dict[str, float]) -> None:
-    """Whole connections of ours, over ib_cm or trunks, beside those of stock."""
-    both = {case: (statistics.median(ours), statistics.median(stock)) for case in limits
+def _beside_stock(found: Found, row: Row, prefix: str, limits: dict[str, float]) -> None:
+    """Our cases with a prefix beside those of stock without: all of them are needed for a verdict."""
+    both = {case: (ours, stock) for case in limits
             if (ours := _values(found, prefix + case, OURS, _total)) and (stock := _values(found, case, STOCK, _total))}
-    row.ours, row.stock = ("; ".join(f"{case} {pair[end]:,.0f}" for case, pair in both.items()) or "-" for end in (0, 1))
-    if len(both) == len(limits):
-        row.ratio = " and ".join(f"{ours / stock:.2f}" for ours, stock in both.values()) + "x"
-        row.verdict = verdict(all(ours / stock <= limits[case] for case, (ours, stock) in both.items()))
+    row.ours, row.stock = ("; ".join(f"{case} {spread(pair[end], ',.0f', '')}" for case, pair in both.items()) or "-"
+                           for end in (0, 1))
+    shares = {case: statistics.median(ours) / statistics.median(stock) for case, (ours, stock) in both.items()}
+    if len(shares) == len(limits):
+        row.ratio = "; ".join(f"{share:.2f}x" for share in shares.values())
+        row.verdict = verdict(all(share <= limits[case] for case, share in shares.items()))
 
 
 def _saved(found: Found, row: Row, limits: dict[str, float]) -> None:
@@ -214,11 +204,11 @@ TARGETS = [
     Target(f"{ROW}-trunk-switches", "context switches per connection over a trunk", "<= 5",
            lambda found, row: _switches(found, row, {"trunk-roce-64": 5, "trunk-ib-64": 5})),
     Target(f"{ROW}-ucm", "instructions per connection of programs with Debian's librdmacm", "<= 1x",
-           lambda found, row: _untouched(found, row, ("roce-64", "ib-64", "roce-1", "ib-1"))),
+           lambda found, row: _beside_stock(found, row, "ucm-", {"roce-64": 1, "ib-64": 1, "roce-1": 1, "ib-1": 1})),
     Target(f"{ROW}-cycle", "instructions per connection from the first call to the last, with a QP, a message and its answer, RoCE",
-           "<= 0.78 and 0.64x", lambda found, row: _cycle(found, row, "", {"cycle-1": 0.78, "cycle-64": 0.64})),
+           "<= 0.78 and 0.64x", lambda found, row: _beside_stock(found, row, "", {"cycle-1": 0.78, "cycle-64": 0.64})),
     Target(f"{ROW}-trunk-cycle", "the same over a trunk", "<= 0.55 and 0.38x",
-           lambda found, row: _cycle(found, row, "trunk-", {"cycle-1": 0.55, "cycle-64": 0.38})),
+           lambda found, row: _beside_stock(found, row, "trunk-", {"cycle-1": 0.55, "cycle-64": 0.38})),
     Target(f"{ROW}-messages", "instructions per message of an rsocket and its answer, 64 bytes, RoCE", "<= 1x",
            lambda found, row: _stream(found, row, "messages", 1)),
     Target(f"{ROW}-bulk", "instructions per megabyte of an rsocket, RoCE", "<= 1x",

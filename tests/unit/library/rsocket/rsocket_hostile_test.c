@@ -129,6 +129,47 @@ SOCKET_TEST(message_with_a_write_of_another_length_ends_the_connection)
 	}
 }
 
+/* Halves of 0x884 bytes, of whose length each byte is a length, too. */
+static void make_odd_halves(int fd)
+{
+	make_small(fd);
+	set_int(fd, SOL_SOCKET, SO_RCVBUF, 2 * 0x884);
+}
+
+/* The peer gives a range again: its message comes when @len bytes of the length are written. */
+static void give_again(const struct sockets *s, uint32_t len)
+{
+	struct rcl_sock *sock = rcl_sock_get(s->client);
+	struct rcl_tx *tx = &rcl_stream_of(sock)->tx;
+	uint32_t msg = rcl_msg(RCL_MSG_CREDIT, (uint16_t)(tx->limit + 1));
+	struct fake_message message = {
+		.opcode = IBV_WR_SEND, .length = sizeof(msg), .data = (uint8_t *)&msg,
+	};
+
+	rcl_sock_put(sock);
+	tx->sgl[tx->index] = (struct rcl_target){ tx->first.addr, tx->first.key, 0 };
+	memcpy(&tx->sgl[tx->index].len, &tx->first.len, len);
+	assert_int_equal(fake_wire_inject(client_qp(), &message), IBV_WC_SUCCESS);
+}
+
+/* On iWARP nothing tells whether the message is about this entry or about an earlier one. */
+SOCKET_TEST(entry_that_is_being_written_is_not_taken)
+{
+	static char sent[8192];
+	struct sockets s;
+
+	pair_use_iwarp();
+	s = connected_as(make_odd_halves);
+	while (rsend(s.client, sent, sizeof(sent), MSG_DONTWAIT) > 0)
+		;
+	assert_int_equal(errno, EAGAIN);
+	give_again(&s, 1);
+	assert_int_equal(ready(s.client, POLLOUT), 0);
+	give_again(&s, sizeof(uint32_t));
+	assert_int_equal(ready(s.client, POLLOUT), POLLOUT);
+	close_all(&s);
+}
+
 /* A SEND without immediate data; with iWARP, one that is shorter than a message. */
 SOCKET_TEST(send_that_is_no_message_ends_the_connection)
 {
