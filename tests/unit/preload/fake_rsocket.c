@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -86,18 +87,25 @@ static int port_of(const struct sockaddr *addr)
 	return ntohs(((const struct sockaddr_in *)addr)->sin_port);
 }
 
-/* The name of the unix socket that stands for a port, for all processes of a test. */
+/*
+ * The name of the unix socket that stands for a port, for all processes of a test. Two tests with
+ * PID namespaces of their own may have the same number in one network namespace.
+ */
 static socklen_t name_of(int port, struct sockaddr_un *name)
 {
 	const char *test = getenv("FAKE_NAME");
+	struct stat space = { 0 };
 	int n;
 
+	if (stat("/proc/self/ns/pid", &space))
+		abort();
 	memset(name, 0, sizeof(*name));
 	name->sun_family = AF_UNIX;
 	n = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "rcl-fake-%s-%d",
 		     test ? test : "", port);
 	if (!test)
 		n += sprintf(name->sun_path + 1 + n, "-%d", getpid());
+	n += sprintf(name->sun_path + 1 + n, "-%lu", (unsigned long)space.st_ino);
 	return offsetof(struct sockaddr_un, sun_path) + 1 + n;
 }
 

@@ -12,6 +12,7 @@
 #include <rdma/rsocket.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../unit.h"
 #include "fake_rsocket.h"
@@ -130,6 +131,21 @@ static inline void close_pair(const int pair[2])
 {
 	assert_int_equal(preload_close(pair[0]), 0);
 	assert_int_equal(preload_close(pair[1]), 0);
+}
+
+/* Threads of the parent close what its children have used. */
+static inline void assert_closed_but(int open)
+{
+	int i;
+
+	for (i = 0; i < 500 && fake.made != fake.closed + open; i++)
+		usleep(10000);
+	assert_int_equal(fake.made, fake.closed + open);
+}
+
+static inline void assert_all_closed(void)
+{
+	assert_closed_but(0);
 }
 
 /* A configuration for each test; what it has made, it has to close. */

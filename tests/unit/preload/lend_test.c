@@ -13,21 +13,6 @@
 
 #define SOME_MS 100
 
-/* Threads of the parent close what its children have used. */
-static void assert_closed_but(int open)
-{
-	int i;
-
-	for (i = 0; i < 500 && fake.made != fake.closed + open; i++)
-		usleep(10000);
-	assert_int_equal(fake.made, fake.closed + open);
-}
-
-static void assert_all_closed(void)
-{
-	assert_closed_but(0);
-}
-
 /* They stop listeners that its children use. */
 static void assert_stops(int listener)
 {
