@@ -4,8 +4,8 @@
  *
  * An id is destroyed in two halves. The first makes it unreachable: it releases the handle,
  * events, port and service ID. The second releases the lower id. If the peer is connected,
- * the second half waits in the background for the DREP, so that a lost DREQ is sent again
- * and does not leave the peer connected.
+ * and not over an open trunk, the second half waits in the background for the DREP, so that a
+ * lost DREQ is sent again and does not leave the peer connected.
  *
  * Locking: see "DOC: Locking" in id.h; no lock is held on entry.
  */
@@ -52,7 +52,7 @@ static bool start_linger(struct rca_id *id, enum rca_state was)
 		id->setup->drep_deadline = end;
 	/* If its turn has come, the work that was cancelled would have sent the DREQ. */
 	waits = was == RCA_ST_CONNECTED ? !rca_window_begin(id) : !rca_id_dreq_is_due(id);
-	if (!waits && !rca_id_send_dreq(id))
+	if (!waits && rca_id_send_dreq(id))
 		return false;
 	rca_id_queue_work_later(id, linger);	/* the DREP queues it at once */
 	return true;

@@ -19,9 +19,10 @@
 
 /*
  * Send a DREQ. If the peer's RTU has not arrived yet, the DREQ has to wait for it; the work of the
- * id is queued when it arrives. Returns false if the DREQ could not be sent.
+ * id is queued when it arrives. Returns 0 if the DREP has to be waited for, 1 if not, or a negative
+ * errno if the DREQ could not be sent.
  */
-bool rca_id_send_dreq(struct rca_id *id)
+int rca_id_send_dreq(struct rca_id *id)
 {
 	int ret;
 
@@ -30,20 +31,22 @@ bool rca_id_send_dreq(struct rca_id *id)
 	if (id->setup)
 		WRITE_ONCE(id->setup->unsent, true);	/* pairs with handle_conn_event() */
 	ret = id->tp->disconnect(id->lower);
-	if (!id->setup)
-		return !ret;
-	if (ret != -EAGAIN)
+	if (id->setup && ret == -EAGAIN)
+		return 0;
+	if (id->setup)
 		WRITE_ONCE(id->setup->unsent, false);
-	return !ret || ret == -EAGAIN;
+	return ret;
 }
 
 static void send_disconnect(struct rca_id *id)
 {
-	if (rca_id_send_dreq(id))
+	int ret = rca_id_send_dreq(id);
+
+	if (!ret)
 		return;
-	/* The DREQ could not be sent; the local end is disconnected nevertheless. */
+	/* If the DREQ could not be sent, the local end is disconnected nevertheless. */
 	rca_window_end(id, false);
-	rca_id_step_post(id, RCA_IN_DISCONNECT_FAIL, NULL, 0);
+	rca_id_step_post(id, ret > 0 ? RCA_IN_DREP : RCA_IN_DISCONNECT_FAIL, NULL, 0);
 }
 
 /* How long an id that is destroyed waits for the DREP of its peer, in jiffies. */
@@ -67,13 +70,20 @@ static void start_disconnect(struct rca_id *id)
 		return;
 	}
 	rca_id_cancel_work(id);	/* the deadline of the connect no longer applies */
+	/* Over a trunk there is mostly nothing to wait for. */
+	if (id->tp->reliable) {
+		send_disconnect(id);
+		if (rca_id_state(id) != RCA_ST_DREQ_SENT)
+			return;
+	}
 	/* Without memory to wait, send at once; ib_cm's own timeout then applies. */
 	if (!rca_id_need_setup(id)) {
-		send_disconnect(id);
+		if (!id->tp->reliable)
+			send_disconnect(id);
 		return;
 	}
 	id->setup->drep_deadline = jiffies + timeout;
-	if (rca_window_begin(id))
+	if (!id->tp->reliable && rca_window_begin(id))
 		send_disconnect(id);
 	/* The pacer may have granted a slot meanwhile; do not postpone the work. */
 	rca_id_queue_work_later(id, timeout);
@@ -169,7 +179,7 @@ static bool continue_destroy(struct rca_id *id)
 	/* The RTU has not come in time. */
 	if (id->setup->unsent && time_after_eq(jiffies, id->setup->drep_deadline))
 		return false;
-	if (!rca_id_dreq_is_due(id) || !rca_id_send_dreq(id))
+	if (!rca_id_dreq_is_due(id) || rca_id_send_dreq(id))
 		return false;
 	rca_id_queue_work_later(id, rca_id_linger(id));
 	return true;

@@ -101,7 +101,7 @@ bool rca_retry_again(struct rca_id *id, const struct rca_tp_event *event);
 /* Disconnecting. */
 
 unsigned long rca_id_linger(const struct rca_id *id);
-bool rca_id_send_dreq(struct rca_id *id);
+int rca_id_send_dreq(struct rca_id *id);
 bool rca_id_dreq_is_due(struct rca_id *id);
 
 /* The path of an id: created for RoCE, which needs no message, or given by user space. */

@@ -333,7 +333,8 @@ extern const struct rca_tp_upcalls *rca_tp_upcalls;
  * @reject: send a reject with an IBTA reason
  * @received: the QP has received from the peer, so the ready-to-use no longer has to come;
  *            NULL: makes no difference
- * @disconnect: send a disconnect request; -EAGAIN: wait for the ready-to-use first
+ * @disconnect: send a disconnect request; -EAGAIN: wait for the ready-to-use first; 1: no answer
+ *              has to be waited for
  * @check_qp: may the caller have peers connect to a QP of this number? 0 or -EPERM
  * @qp_attr: attributes for attr->qp_state
  * @sidr_request: ask for the QP of the peer; ends with RCA_IN_REP, RCA_IN_REJ or

@@ -230,7 +230,7 @@ static void handle_dreq(struct rca_trunk_conn *conn, const struct rca_trunk_reco
 		rca_conn_withdraw(conn);
 		rca_conn_enter_timewait(conn);
 	}
-	if (conn->state == RCA_CONN_TIMEWAIT || !names_qp(conn, record))
+	if (!trunk->no_drep && (conn->state == RCA_CONN_TIMEWAIT || !names_qp(conn, record)))
 		rca_conn_send(conn, RCA_RECORD_DREP);
 	spin_unlock(&trunk->lock);
 	if (expected)
@@ -423,7 +423,7 @@ static void handle_unknown(struct rca_trunk *trunk, const struct rca_trunk_recor
 	const struct rca_trunk_record drep = { .type = RCA_RECORD_DREP, .conn = record->conn };
 	const struct rca_trunk_record no_conn = no_connection(record);
 
-	if (record->type == RCA_RECORD_DREQ)
+	if (record->type == RCA_RECORD_DREQ && !READ_ONCE(trunk->no_drep))
 		answer(trunk, NULL, &drep);
 	else if (record->type == RCA_RECORD_REP || record->type == RCA_RECORD_ASK)
 		answer(trunk, NULL, &no_conn);
@@ -661,8 +661,8 @@ static void set_timeout(struct rca_trunk_conn *conn, struct rca_tp_event *event)
 		break;
 	case RCA_CONN_DREQ_SENT:
 		rca_conn_enter_timewait(conn);
-		event->input = RCA_IN_DREQ_TIMEOUT;
-		event->status = -ETIMEDOUT;
+		event->input = conn->told ? RCA_IN_DREP : RCA_IN_DREQ_TIMEOUT;
+		event->status = conn->told ? 0 : -ETIMEDOUT;
 		break;
 	default:
 		rca_conn_give_up(conn);
@@ -904,6 +904,7 @@ void rca_trunk_lose_session(struct rca_trunk *trunk)
 	trunk->tries = 0;
 	trunk->wanted = false;
 	trunk->unclear = false;
+	trunk->end_lost = false;
 	spin_unlock(&trunk->lock);
 	rca_trunk_lost(trunk, number, had_users);
 	if (had_users)
@@ -956,6 +957,7 @@ void rca_trunk_join_session(struct rca_trunk *trunk, struct rca_trunk_link *link
 			trunk->next_number = 2;
 		trunk->heard_at = jiffies;
 	}
+	WRITE_ONCE(trunk->no_drep, hello->features & RCA_HELLO_NO_DREP);
 	rca_credits_init(&link->credits, link->cookie, link->peer.cookie);
 	trunk->last = link->peer.cookie;
 	spin_unlock(&trunk->lock);

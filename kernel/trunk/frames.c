@@ -151,10 +151,16 @@ bool rca_link_needs_completion(const struct rca_trunk_link *link)
 				   rca_credits_ack_due(&link->credits));
 }
 
+/* Are frames of the link sent? If one is lost, another link follows. */
+static bool works(const struct rca_trunk_link *link)
+{
+	return link->ready && !link->closed;
+}
+
 /* May another frame be sent now? */
 static bool may_send(const struct rca_trunk_link *link)
 {
-	return link->ready && !link->closed && link->under_way < RCA_LINK_SENDS &&
+	return works(link) && link->under_way < RCA_LINK_SENDS &&
 	       rca_credits_may_send(&link->credits);
 }
 
@@ -257,6 +263,10 @@ static bool fill_from(struct rca_trunk_link *link, struct rca_trunk_conn *conn)
 			return false;
 		WARN_ON_ONCE(ret);	/* its fields have been checked */
 		conn->to_send &= ~BIT(type);
+		if (type == RCA_RECORD_DREQ && conn->state == RCA_CONN_DREQ_SENT && works(link)) {
+			conn->told = true;
+			rca_conn_set_timer(conn, 0);	/* reports the end */
+		}
 	}
 	return true;
 }
@@ -285,7 +295,7 @@ RCA_VISIBLE_IF_KUNIT bool rca_link_fill(struct rca_trunk_link *link)
 void rca_link_push(struct rca_trunk_link *link)
 {
 	lockdep_assert_held(&link->trunk->lock);
-	if (!link->ready || link->closed)
+	if (!works(link))
 		return;
 	rca_link_fill(link);
 	if (may_send(link) && ((link->filled && !link->under_way) ||
@@ -304,7 +314,7 @@ static void push(struct rca_trunk *trunk)
 	lockdep_assert_held(&trunk->lock);
 	if (trunk->handling)
 		return;
-	if (!link || !link->ready || link->closed) {
+	if (!link || !works(link)) {
 		rca_open_again(trunk);
 		return;
 	}
@@ -344,6 +354,25 @@ void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type)
 		list_add_tail(&conn->waiting, &trunk->waiting);
 	}
 	push(trunk);
+}
+
+/*
+ * Send a DREQ. Returns whether it is in a frame: if the link loses that, the peer asks for the
+ * connection over another one. Otherwise it waits for a frame. The caller is the owner, and holds a
+ * reference on the trunk.
+ */
+bool rca_conn_send_dreq(struct rca_trunk_conn *conn)
+{
+	struct rca_trunk_link *link = conn->trunk->link;
+
+	rca_conn_send(conn, RCA_RECORD_DREQ);
+	if (!rca_conn_has_session(conn) || !link || !works(link) || !fill_from(link, conn))
+		return false;
+	if (!list_empty(&conn->waiting)) {
+		list_del_init(&conn->waiting);
+		rca_conn_put_locked(conn);	/* got in rca_conn_send() */
+	}
+	return true;
 }
 
 /*

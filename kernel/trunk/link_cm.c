@@ -280,6 +280,7 @@ static void set_up(struct rca_trunk *trunk)
 	trunk->tries = 0;
 	trunk->wanted = false;
 	trunk->unclear = false;
+	trunk->end_lost = false;
 	spin_unlock(&trunk->lock);
 	rca_peers_opened(&trunk->key.peer);
 	rca_trunk_opened(trunk);
@@ -402,6 +403,10 @@ bool rca_link_end(struct rca_trunk_link *link, bool lost)
 	trunk->handling = false;
 	if (was_up && (!link->idle || link->unsent || link->says))
 		trunk->unclear = true;
+	if (was_up && (link->unsent || link->says)) {
+		trunk->end_lost = true;
+		trunk->end_lost_at = jiffies;
+	}
 	spin_unlock(&trunk->lock);
 	lost |= test_bit(RCA_LINK_LOST, &link->news);
 	INIT_DELAYED_WORK(&link->end, end_work);

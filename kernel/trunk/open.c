@@ -24,7 +24,8 @@
  *   link is opened for five minutes, see peers.c.
  * - When a port comes up, the peer is pinged. While the port is down, an idle link stays, and no
  *   link is requested: records are sent later.
- * - A trunk that has neither a link nor users leaves the table.
+ * - A trunk that has neither a link nor users leaves the table, a minute later if the link may have
+ *   lost the end of a connection.
  * - When the module is unloaded, no connection uses a trunk any more, and all trunks are closed.
  *
  * Locking: rca_trunk.lock.
@@ -455,10 +456,11 @@ static void note_try(struct rca_trunk *trunk)
 		return;
 	}
 	trunk->tried_at = jiffies;
-	if (++trunk->tries < MOST_TRIES && trunk->users)
+	if (++trunk->tries < MOST_TRIES && (trunk->users || rca_trunk_has_to_tell(trunk)))
 		return;
 	trunk->wanted = false;
 	trunk->unclear = false;
+	trunk->end_lost = false;
 }
 
 /* Answer the peer's request for a link, or send one. */

@@ -200,6 +200,7 @@ void rca_peers_fill_hello(const struct rca_peer_key *key, const struct rca_devic
 		.service_id = rca_service_id(dev),
 		.ca_guid = dev->ibdev->node_guid,
 		.token = token_for(key),
+		.features = RCA_HELLO_NO_DREP,
 		.version = RCA_TRUNK_VERSION,
 		.oldest = RCA_TRUNK_OLDEST,
 		.ack_delay = dev->ibdev->attrs.local_ca_ack_delay,

@@ -20,10 +20,10 @@
  * number is random.
  *
  * A QP delivers records once and in order, until it fails. On the next one each end sends again
- * what its connections wait for to be answered: a REQ, a REP or a DREQ; for each other connection
- * it sends an ASK. A record that was received before changes nothing: number, state and QP numbers
- * tell. Who does not have the connection of a REP or an ASK answers with a DREQ, and to a DREQ with
- * a DREP. So both ends agree again.
+ * what its connections wait for: a REQ or a REP to be answered, a DREQ to be sent; for each other
+ * connection it sends an ASK. A record that was received before changes nothing: number, state and
+ * QP numbers tell. Who does not have the connection of a REP or an ASK answers with a DREQ. So both
+ * ends agree again. A DREQ is answered with a DREP if the features of the peer do not say NO_DREP.
  *
  * Both ends use the highest version that both speak. Fields that a later version appends to a
  * record are after its private data, and this version ignores them; a record of an unknown type is
@@ -57,13 +57,16 @@
 
 #define RCA_BOOT_ID_LEN		16
 
+/** RCA_HELLO_NO_DREP - feature: the sender of a DREQ over a trunk does not wait for a DREP */
+#define RCA_HELLO_NO_DREP	1
+
 /**
  * struct rca_hello - announcement of a host to a peer
  * @boot_id: random number of this load of the module
  * @service_id: service ID for REQs that open a trunk; 0: the sender accepts none
  * @ca_guid: node GUID of the device
  * @token: required in a REQ that opens a trunk to the sender
- * @features: bits without a meaning yet; unknown bits are ignored
+ * @features: RCA_HELLO_NO_DREP; unknown bits are ignored
  * @version: newest version of the protocol that the sender speaks
  * @oldest: oldest version that the sender speaks
  * @ack_delay: local CA ACK delay of the device (IBTA volume 1, 11.2.1.2), 4.096 us * 2^n

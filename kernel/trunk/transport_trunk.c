@@ -18,8 +18,8 @@
 /* Time limit for the RTU of the peer: that of an MRA over ib_cm. */
 #define REP_WAIT_MS	rca_timing_ms(RCA_MAX_MRA)
 
-/* Time limit for the DREP of the peer. The owner mostly gives up earlier. */
-#define DREP_WAIT_MS	20000
+/* Time limit for a DREQ to be in a frame. The owner mostly gives up earlier. */
+#define DREQ_WAIT_MS	20000
 
 static void set_qp(struct rca_record_qp *qp, const struct rca_tp_conn *conn)
 {
@@ -189,6 +189,7 @@ static void trunk_received(void *lower)
 	spin_unlock(&trunk->lock);
 }
 
+/* The peer hears of the end once that is in a frame, so nobody has to wait for an answer. */
 static int trunk_disconnect(void *lower)
 {
 	struct rca_trunk_conn *conn = lower;
@@ -197,10 +198,13 @@ static int trunk_disconnect(void *lower)
 
 	spin_lock(&trunk->lock);
 	if (conn->state == RCA_CONN_UP || conn->state == RCA_CONN_REP_SENT) {
-		rca_conn_set_timer(conn, DREP_WAIT_MS);
-		conn->state = RCA_CONN_DREQ_SENT;
-		rca_conn_send(conn, RCA_RECORD_DREQ);
-		ret = 0;
+		ret = rca_conn_send_dreq(conn);
+		if (ret) {
+			rca_conn_enter_timewait(conn);
+		} else {
+			conn->state = RCA_CONN_DREQ_SENT;
+			rca_conn_set_timer(conn, DREQ_WAIT_MS);
+		}
 	}
 	spin_unlock(&trunk->lock);
 	return ret;

@@ -256,9 +256,20 @@ void rca_trunk_unuse(struct rca_trunk *trunk)
 		rca_trunk_run(trunk);
 }
 
+/* Time in which a trunk without users tells the peer of ends that the last link may have lost. */
+#define TELL_TIME	(60UL * HZ)
+
+/* Does a trunk need another link for ends of connections that are forgotten here? */
+bool rca_trunk_has_to_tell(const struct rca_trunk *trunk)
+{
+	lockdep_assert_held(&trunk->lock);
+	return trunk->end_lost && !trunk->unusable &&
+	       time_before(jiffies, trunk->end_lost_at + TELL_TIME);
+}
+
 /*
- * Drop a trunk that has no link, waits for none, and has no users. From its work. Returns true if
- * it is gone.
+ * Drop a trunk that has no link, waits for none, and has neither users nor an end to tell. From its
+ * work. Returns true if it is gone.
  */
 bool rca_trunk_drop(struct rca_trunk *trunk)
 {
@@ -266,7 +277,7 @@ bool rca_trunk_drop(struct rca_trunk *trunk)
 
 	spin_lock(&trunk->lock);
 	gone = !trunk->link && !trunk->next && !READ_ONCE(trunk->has_place) && !trunk->users &&
-	       !trunk->gone;
+	       !rca_trunk_has_to_tell(trunk) && !trunk->gone;
 	if (gone) {
 		trunk->gone = true;
 		trunk->session = 0;

@@ -108,7 +108,10 @@ enum rca_place {
  * @peer_ended: the peer has announced the end of the session: its connections are disconnected
  * @wanted: a link has to be opened
  * @unclear: another one, as the last one has failed: the ends may not agree on their connections
+ * @end_lost: the last one may have lost the end of a connection: @unclear counts without users, too
+ * @end_lost_at: time of that, in jiffies
  * @former: the session is of before this machine was copied: it ends when another link begins
+ * @no_drep: the peer of the session waits for no DREP (also read without @lock)
  * @odd: this end chooses odd connection numbers
  * @handling: completions of @link are being handled; records are sent at the end of that
  * @users: connections of the trunk
@@ -163,7 +166,9 @@ struct rca_trunk {
 	bool peer_ended;
 	bool wanted;
 	bool unclear;
+	bool end_lost;
 	bool former;
+	bool no_drep;
 	bool odd;
 	bool handling;
 	unsigned int users;
@@ -176,6 +181,7 @@ struct rca_trunk {
 	u64 timer_at;
 	unsigned int tries;
 	unsigned long tried_at;
+	unsigned long end_lost_at;
 	u64 barred_until;
 	unsigned long heard_at;
 	unsigned long probed_at;
@@ -209,6 +215,7 @@ void rca_trunk_run_later(struct rca_trunk *trunk, unsigned long delay);
 bool rca_trunk_queue(struct delayed_work *work, unsigned long delay);
 void rca_open_again(struct rca_trunk *trunk);
 void rca_trunk_unuse(struct rca_trunk *trunk);
+bool rca_trunk_has_to_tell(const struct rca_trunk *trunk);
 bool rca_trunk_drop(struct rca_trunk *trunk);
 bool rca_trunk_is_barred(const struct rca_trunk *trunk);
 void rca_trunks_of_port(const struct rca_device *dev, u32 port,
@@ -243,7 +250,7 @@ void rca_trunk_lost(struct rca_trunk *trunk, u32 session, bool had_users);
  * @RCA_CONN_REQ_RCVD: passive side: waits for reply()
  * @RCA_CONN_REP_SENT: passive side: waits for the ready-to-use
  * @RCA_CONN_UP: established
- * @RCA_CONN_DREQ_SENT: waits for the disconnect reply
+ * @RCA_CONN_DREQ_SENT: the disconnect request waits for a frame, or the owner to be told of that
  * @RCA_CONN_TIMEWAIT: disconnected
  * @RCA_CONN_CLOSED: rejected, lost, or its timewait is over
  */
@@ -272,6 +279,7 @@ enum rca_conn_state {
  * @qp_type: IB_QPT_RC or IB_QPT_UC (immutable once a request was sent or received)
  * @is_answer: it has no owner, and is counted in &rca_trunk.answers (lock: rca_trunk.lock)
  * @held: active side: the peer has asked for another REQ later (lock: rca_trunk.lock)
+ * @told: the DREQ that has waited for a frame is in one (lock: rca_trunk.lock)
  * @to_send: bit n: the record of type n waits to be put into a frame (lock: rca_trunk.lock)
  * @waiting: entry in &rca_trunk.waiting while @to_send is not 0 (lock: rca_trunk.lock)
  * @rcu: frees the connection after readers of its numbers; shares memory with @waiting, because
@@ -306,6 +314,7 @@ struct rca_trunk_conn {
 	u8 qp_type;
 	bool is_answer;
 	bool held;
+	bool told;
 	u16 to_send;
 	union {
 		struct list_head waiting;
@@ -358,6 +367,7 @@ int rca_conn_qp_attr(void *lower, struct ib_qp_attr *attr, int *mask);
 
 /* frames.c: sending */
 void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type);
+bool rca_conn_send_dreq(struct rca_trunk_conn *conn);
 void rca_conn_give_up(struct rca_trunk_conn *conn);
 
 /* conn_receive.c */

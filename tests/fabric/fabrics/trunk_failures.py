@@ -177,13 +177,12 @@ def roce_down(stacks: dict[str, Stack]) -> None:
             time.sleep(3)
             same("QPs, idle", len(qps()), 2)
             agent.must("disconnect", ends[0][0])
+            agent.event("DISCONNECTED", ends[0][0])
+            agent.must("destroy", ends[0][0])
             time.sleep(3)
             same("QP 1", qp1(), "RTS")
         agent.event("DISCONNECTED", ends[0][1])
-        agent.must("disconnect", ends[0][1])
-        agent.event("DISCONNECTED", ends[0][0])
-        for number in ends[0]:
-            agent.must("destroy", number)
+        agent.must("destroy", ends[0][1])
         for times in range(5):
             one, listener = route(agent, agent, ROCE, ROCE)
             other = connected(agent, one, agent, listener)
@@ -191,12 +190,13 @@ def roce_down(stacks: dict[str, Stack]) -> None:
             time.sleep(0.002 * times)
             with link_down():
                 agent.answer()
+                # The message may arrive before the link is down.
+                ended = agent.event("DISCONNECTED")
+                agent.must("destroy", ended)
                 time.sleep(0.5)
-            agent.event("DISCONNECTED", other)
-            agent.must("disconnect", other)
-            agent.event("DISCONNECTED", one)
-            for number in (one, other):
-                agent.must("destroy", number)
+            left = other if ended == one else one
+            agent.event("DISCONNECTED", left)
+            agent.must("destroy", left)
             same("QP 1, used while the link goes down", qp1(), "RTS")
         trunks.close_after(60)
         with watched(6000 if DEBUG else 2000), link_down():
@@ -206,6 +206,26 @@ def roce_down(stacks: dict[str, Stack]) -> None:
         # The ids that have ended still get TIMEWAIT_EXIT, at a time that depends on the load.
         with Agent(stacks[OURS]) as fresh:
             trunks.connect(fresh, fresh, ROCE, ROCE)
+
+
+def forgotten(stacks: dict[str, Stack]) -> None:
+    """
+    A port is down while the last connections of a trunk end: this end is told at once, and forgets them. Their queue pair
+    fails with what it had to say, but the peer hears of them when the port comes back.
+    """
+    with opened(stacks) as (agent, other):
+        ids, children = connections(agent, other)
+        with changed("hca0/1/state", "down", "up"):
+            for one in ids:
+                agent.must("disconnect", one)
+                agent.event("DISCONNECTED", one)
+                agent.must("destroy", one)
+            over = [shown["transport"] for shown in tool("show ids -s connected -d hca0")]
+            same("connections over a trunk", over.count("trunk"), 0)
+            qp_ends(0)
+            time.sleep(2)
+            other.quiet()
+        same("those that end", sorted(other.event("DISCONNECTED") for _ in ids), sorted(children))
 
 
 def unheard(stacks: dict[str, Stack]) -> None:
@@ -511,6 +531,7 @@ TESTS = (
     ("a port is down for a moment", short, False),
     ("a port is down for long", long, False),
     ("a link of soft-RoCE is down", roce_down, False),
+    ("a port is down while the last connections end", forgotten, False),
     ("a partition goes and comes back", partition, False),
     ("no queue pair can be opened for long", unreachable, False),
     ("the end of a trunk is not heard", unheard, False),

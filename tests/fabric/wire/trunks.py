@@ -123,7 +123,7 @@ def trunk_opens(hosts: Hosts) -> None:
         wait_for("a hello", lambda: "protocol" in peer_at(hosts.far, hosts.near))
         heard = peer_at(hosts.far, hosts.near)
         guid = hosts.near.do("cat /sys/class/infiniband/rxe0/node_guid").replace(":", "").strip()
-        if (heard["protocol"], heard["features"], heard["guid"]) != (2, 0, f"0x{guid}") or heard["hellos"]:
+        if (heard["protocol"], heard["features"], heard["guid"]) != (2, 1, f"0x{guid}") or heard["hellos"]:
             raise Unexpected(f"the server's host: {heard}; its client has the GUID {guid}")
         told = peer_at(hosts.near, hosts.far)
         if told["hellos"] != before + 1 or "protocol" in told or "trunk" in told:

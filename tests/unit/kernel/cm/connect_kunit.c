@@ -280,6 +280,29 @@ static void disconnect_send_failure_still_ends(struct kunit *test)
 	fake_expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
 }
 
+/* A transport that has told the peer at once: no answer comes, and nobody waits for one. */
+static void disconnect_needs_no_answer(struct kunit *test)
+{
+	struct rca_id *id = connected(test);
+	struct fake *fake = test->priv;
+	u32 reported;
+
+	fake->fail_after = 1;
+	KUNIT_EXPECT_EQ(test, rca_disconnect(id), 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_DISCONNECTED, 0);
+	KUNIT_EXPECT_EQ(test, fake->disconnects, 1);
+	fake_message(id, RCA_IN_TIMEWAIT_EXIT, 0);
+	fake_expect_event(test, RDMA_CM_ALT_EVENT_TIMEWAIT_EXIT, 0);
+
+	fake->fail_after = 0;
+	id = connected(test);
+	fake->fail_after = 1;
+	KUNIT_EXPECT_EQ(test, rca_destroy(fake->ctx, id->obj.handle, &reported), 0);
+	KUNIT_EXPECT_EQ(test, fake->disconnects, 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake->lowers), 1);
+	fake->fail_after = 0;
+}
+
 static void peer_disconnects_and_is_answered(struct kunit *test)
 {
 	struct rca_id *id = connected(test);
@@ -596,6 +619,7 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(disconnect_is_answered),
 	KUNIT_CASE(disconnect_times_out),
 	KUNIT_CASE(disconnect_send_failure_still_ends),
+	KUNIT_CASE(disconnect_needs_no_answer),
 	KUNIT_CASE(peer_disconnects_and_is_answered),
 	KUNIT_CASE(both_disconnect_at_once),
 	KUNIT_CASE(stale_connection_ends_with_its_events),

@@ -8,6 +8,7 @@
 #include "trunk/conn_bench.h"
 
 #include <linux/bits.h>
+#include <linux/delay.h>
 #include <linux/string.h>
 #include <rdma/ib_cm.h>
 
@@ -454,6 +455,99 @@ static void rtu_is_sent_before_dreq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conn_bench->record.remote_qpn, (u32)CONN_PEER_QPN);
 }
 
+/* The link works: the end is in a frame at once. The answer of an older peer is ignored. */
+static void disconnect_waits_for_nothing(struct kunit *test)
+{
+	static const u8 states[] = { RCA_CONN_REP_SENT, RCA_CONN_UP };
+	struct rca_trunk_record record;
+	struct rca_trunk_conn *conn;
+	u8 type;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		conn = conn_in(test, states[i]);
+		conn_bench->trunk->link->ready = true;
+		KUNIT_EXPECT_EQ(test, rca_tp_trunk.disconnect(conn), 1);
+		conn_bench->trunk->link->ready = false;
+		KUNIT_EXPECT_EQ(test, (int)conn->state, (int)RCA_CONN_TIMEWAIT);
+		KUNIT_EXPECT_TRUE(test, conn_bench_timer_runs(conn));
+		KUNIT_EXPECT_TRUE(test, conn_bench->trunk->link->says);
+		KUNIT_EXPECT_TRUE(test, list_empty(&conn->waiting));
+		expect_records(test, conn, DREQ, "at once");
+		record = conn_bench_record(DREP, conn->number);
+		KUNIT_EXPECT_EQ(test, conn_bench_receive(&record), 0);
+		KUNIT_EXPECT_EQ(test, conn_bench->events, 0u);
+		KUNIT_EXPECT_EQ(test, (int)conn->state, (int)RCA_CONN_TIMEWAIT);
+		KUNIT_EXPECT_EQ(test, rca_tp_trunk.disconnect(conn), -EINVAL);
+		/* The frame is lost with its link: the peer asks, or sends its reply again. */
+		for (type = REP; type <= ASK; type += ASK - REP) {
+			record = conn_bench_record(type, conn->number);
+			KUNIT_EXPECT_EQ(test, conn_bench_receive(&record), 0);
+			expect_records(test, conn, DREQ, "lost");
+		}
+		conn_destroy(conn);
+	}
+}
+
+/* The RTU of a busy link waits: it is in the frame before the end, and neither waits any more. */
+static void disconnect_takes_what_waits_along(struct kunit *test)
+{
+	struct rca_trunk_conn *conn = conn_in(test, RCA_CONN_REP_RCVD);
+
+	KUNIT_EXPECT_EQ(test, rca_tp_trunk.send_rtu(conn, NULL, 0), 0);
+	conn_bench->trunk->link->ready = true;
+	KUNIT_EXPECT_EQ(test, rca_tp_trunk.disconnect(conn), 1);
+	conn_bench->trunk->link->ready = false;
+	KUNIT_EXPECT_EQ(test, (int)conn_bench->trunk->link->filled, 2);
+	rca_tp_trunk.destroy(conn);
+	KUNIT_EXPECT_EQ(test, conn_bench->trunk->users, 0u);
+	KUNIT_EXPECT_EQ(test, conn_bench_take(), 2u);
+	KUNIT_EXPECT_EQ(test, (int)conn_bench->record.type, (int)DREQ);
+}
+
+/* Without a link the end waits for one, and the owner until it is in a frame. */
+static void disconnect_waits_for_a_frame(struct kunit *test)
+{
+	struct rca_trunk_conn *conn = conn_in(test, RCA_CONN_UP);
+	int i;
+
+	KUNIT_EXPECT_EQ(test, rca_tp_trunk.disconnect(conn), 0);
+	KUNIT_EXPECT_EQ(test, (int)conn->state, (int)RCA_CONN_DREQ_SENT);
+	KUNIT_EXPECT_EQ(test, conn_bench->events, 0u);
+	conn_bench->trunk->link->ready = true;
+	expect_records(test, conn, DREQ, "with a link");
+	for (i = 0; i < DEVICE_PATIENCE_MS && !READ_ONCE(conn_bench->events); i++)
+		usleep_range(500, 1000);
+	conn_bench->trunk->link->ready = false;
+	KUNIT_EXPECT_EQ(test, conn_bench->events, 1u);
+	KUNIT_EXPECT_EQ(test, (int)conn_bench->event.input, (int)RCA_IN_DREP);
+	KUNIT_EXPECT_EQ(test, conn_bench->event.status, 0);
+	KUNIT_EXPECT_EQ(test, (int)conn->state, (int)RCA_CONN_TIMEWAIT);
+}
+
+/* A peer that waits for no answer gets none. That of each_record_in_each_state() waits. */
+static void end_is_not_answered(struct kunit *test)
+{
+	struct rca_trunk_record record;
+	struct rca_trunk_conn *conn;
+	u8 state;
+
+	conn_bench->trunk->no_drep = true;
+	for (state = RCA_CONN_REP_RCVD; state <= RCA_CONN_CLOSED; state++) {
+		conn = conn_in(test, state);
+		record = conn_bench_record(DREQ, conn->number);
+		KUNIT_EXPECT_EQ(test, conn_bench_receive(&record), 0);
+		KUNIT_EXPECT_EQ(test, conn_bench->events, state <= RCA_CONN_DREQ_SENT ? 1u : 0u);
+		record.remote_qpn++;
+		KUNIT_EXPECT_EQ(test, conn_bench_receive(&record), 0);
+		expect_records(test, conn, 0, "an end");
+		conn_destroy(conn);
+	}
+	record = conn_bench_record(DREQ, 0x12345);
+	KUNIT_EXPECT_EQ(test, conn_bench_receive(&record), 0);
+	KUNIT_EXPECT_EQ(test, conn_bench_take(), 0u);
+}
+
 /* 0 is no number. */
 static void numbers_wrap_around(struct kunit *test)
 {
@@ -640,6 +734,10 @@ static struct kunit_case conn_cases[] = {
 	KUNIT_CASE(destroy_in_each_state),
 	KUNIT_CASE(request_is_withdrawn),
 	KUNIT_CASE(rtu_is_sent_before_dreq),
+	KUNIT_CASE(disconnect_waits_for_nothing),
+	KUNIT_CASE(disconnect_takes_what_waits_along),
+	KUNIT_CASE(disconnect_waits_for_a_frame),
+	KUNIT_CASE(end_is_not_answered),
 	KUNIT_CASE(numbers_wrap_around),
 	KUNIT_CASE(request_is_repeated),
 	KUNIT_CASE(private_data_is_padded),

@@ -205,7 +205,8 @@ static void make_other_end(struct kunit *test, struct model *m)
 	conn_bench_make_link(test, m->ends[1]);
 }
 
-static void ends_agree(struct kunit *test)
+/* @answers: the ends wait for DREPs, as those of an older version; else they need no answer. */
+static void try_ends(struct kunit *test, bool answers)
 {
 	struct model *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
 	struct rca_trunk_conn *conn;
@@ -216,6 +217,11 @@ static void ends_agree(struct kunit *test)
 	prandom_seed_state(&m->rnd, 1);
 	m->qpn = 0x100;
 	make_other_end(test, m);
+	/* Their links have no credit: nothing leaves a frame but by carry(). */
+	for (i = 0; i < 2; i++) {
+		m->ends[i]->no_drep = !answers;
+		m->ends[i]->link->ready = !answers;
+	}
 	for (round = 0; round < ROUNDS; round++) {
 		for (step = 0; step < STEPS; step++) {
 			i = random_below(m, 2);
@@ -244,6 +250,8 @@ static void ends_agree(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, m->ends[1]->users, 0u);
 	KUNIT_EXPECT_GT(test, m->failed, ROUNDS);
 	KUNIT_EXPECT_GT(test, m->agreed, ROUNDS);
+	for (i = 0; i < 2; i++)
+		m->ends[i]->link->ready = false;
 	m->ends[1]->link = NULL;
 	m->ends[1]->wanted = false;
 	rca_trunk_run(m->ends[1]);
@@ -251,8 +259,19 @@ static void ends_agree(struct kunit *test)
 	rca_trunk_put(m->ends[1]);
 }
 
+static void ends_agree(struct kunit *test)
+{
+	try_ends(test, false);
+}
+
+static void ends_that_answer_agree(struct kunit *test)
+{
+	try_ends(test, true);
+}
+
 static struct kunit_case conn_model_cases[] = {
 	KUNIT_CASE(ends_agree),
+	KUNIT_CASE(ends_that_answer_agree),
 	{}
 };
 

@@ -36,6 +36,25 @@ static void ping_needs_no_link(struct kunit *test)
 	spin_unlock(&trunk->lock);
 }
 
+/* A trunk without users stays for a minute if its link may have lost the end of a connection. */
+static void lost_end_keeps_the_trunk(struct kunit *test)
+{
+	struct rca_trunk *trunk = conn_bench->trunk;
+
+	spin_lock(&trunk->lock);
+	KUNIT_EXPECT_FALSE(test, rca_trunk_has_to_tell(trunk));
+	trunk->end_lost = true;
+	trunk->end_lost_at = jiffies - 50 * HZ;
+	KUNIT_EXPECT_TRUE(test, rca_trunk_has_to_tell(trunk));
+	trunk->unusable = true;
+	KUNIT_EXPECT_FALSE(test, rca_trunk_has_to_tell(trunk));
+	trunk->unusable = false;
+	trunk->end_lost_at = jiffies - 61 * HZ;
+	KUNIT_EXPECT_FALSE(test, rca_trunk_has_to_tell(trunk));
+	trunk->end_lost = false;
+	spin_unlock(&trunk->lock);
+}
+
 /* Conditions for the loss of a session whose peer was silent for long enough. */
 static const struct watch {
 	const char *desc;
@@ -246,6 +265,7 @@ static void links_have_vectors_in_turn(struct kunit *test)
 
 static struct kunit_case watch_cases[] = {
 	KUNIT_CASE(ping_needs_no_link),
+	KUNIT_CASE(lost_end_keeps_the_trunk),
 	KUNIT_CASE_PARAM(silence_has_a_length, watch_gen_params),
 	KUNIT_CASE_PARAM(link_is_idle, use_gen_params),
 	KUNIT_CASE(acknowledgement_waits),
