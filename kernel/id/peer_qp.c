@@ -67,10 +67,12 @@ static void remove_id(struct rca_id *id)
 
 /*
  * End a connection that the peer has lost, as if it had ended it; its work destroys the lower
- * cm_id. Returns false if the connection has ended before: its QP may be used again.
+ * cm_id. Returns false if the connection has ended before, or is being destroyed, which may take as
+ * long as the thread of another user does not run: its QP may be used again.
  */
 static bool end_stale_locked(struct rca_id *id)
 {
+	bool destroyed = id->state == RCA_ST_DESTROYING;
 	struct rca_event *ev = NULL;
 	struct rca_step step;
 
@@ -89,7 +91,7 @@ static bool end_stale_locked(struct rca_id *id)
 		break;
 	case RCA_ST_CONNECTED:
 	case RCA_ST_DREQ_SENT:
-	case RCA_ST_DESTROYING:
+	case RCA_ST_DESTROYING:		/* it waits for no DREP any more */
 		step = rca_id_step_post_locked(id, RCA_IN_DREQ, &ev, 0);
 		break;
 	default:
@@ -100,7 +102,7 @@ static bool end_stale_locked(struct rca_id *id)
 	WRITE_ONCE(id->peer_qp.stale, true);	/* pairs with id_work() */
 	/* Under the lock: the work begins the timewait, and cancels work that was queued before. */
 	rca_id_queue_work(id);
-	return true;
+	return !destroyed;
 }
 
 /**

@@ -248,7 +248,10 @@ static void reply_that_is_being_handled_is_waited_for(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rca_id_work_pending(old));
 }
 
-/* The program has destroyed it, and it waits for the DREP. */
+/*
+ * The program has destroyed it, and it waits for the DREP: nobody has to wait for that, nor for the
+ * thread that destroys an id.
+ */
 static void lingering_id_is_ended(struct kunit *test)
 {
 	struct rca_id *old = rca_id_get(id_in(test, RCA_ST_CONNECTED));
@@ -256,12 +259,13 @@ static void lingering_id_is_ended(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, destroy(old), 0u);
 	KUNIT_ASSERT_NOT_NULL(test, old->lower);
-	KUNIT_EXPECT_FALSE(test, claim(id));
+	KUNIT_EXPECT_TRUE(test, claim(id));
+	KUNIT_EXPECT_FALSE(test, old->peer_qp.listed);
 	flush_work(&old->work);
 	KUNIT_EXPECT_NULL(test, old->lower);
 	KUNIT_EXPECT_NULL(test, old->dev);
 	rca_id_put(old);
-	KUNIT_EXPECT_TRUE(test, claim(id));
+	KUNIT_EXPECT_TRUE(test, id->peer_qp.listed);
 	fake_expect_no_event(test);
 }
 
