@@ -156,15 +156,25 @@ int rca_listen(int ctx, uint32_t id, uint32_t backlog)
 	return RCA_CALL(ctx, LISTEN, rdma_cm_alt_listen, .id = id, .backlog = backlog);
 }
 
+/* The last number of a QP, for a program and its children. */
+static uint32_t *last_qp_num;
+
+__attribute__((constructor)) static void begin_qp_nums(void)
+{
+	last_qp_num = mmap(NULL, sizeof(*last_qp_num), PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (last_qp_num == MAP_FAILED)
+		abort();
+	*last_qp_num = (uint32_t)getpid() << 13;
+}
+
+/*
+ * A peer rejects a number that it knows from another connection. So processes have different ones,
+ * and programs that run one after the other begin with different ones.
+ */
 uint32_t fresh_qp_num(void)
 {
-	static uint32_t used;
-
-	/*
-	 * Processes have different numbers, also those that run one after the other: a peer rejects
-	 * a number that it knows from another connection. 8,192 for each of 2,048 processes.
-	 */
-	return (((uint32_t)getpid() << 13) + ++used) & 0xffffff;
+	return __atomic_add_fetch(last_qp_num, 1, __ATOMIC_RELAXED) & 0xffffff;
 }
 
 static struct rdma_cm_alt_conn_param conn_param(const void *data, uint16_t len)
