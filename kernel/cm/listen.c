@@ -268,7 +268,7 @@ static void start_once(void *arg)
  * Let the memory cgroup that start_once() charges reclaim the memory for a listener on all devices.
  * Sleeps. False: -ENOMEM.
  */
-static bool make_room(struct mem_cgroup *memcg)
+static bool reclaim_for_slots(struct mem_cgroup *memcg)
 {
 	struct mem_cgroup *old_memcg;
 	struct rca_device *dev = NULL;
@@ -339,7 +339,8 @@ static int start_listener(struct rca_listener *listener)
 	listener->service_id = rca_wire_service_id(id->opts->bind->ps, rca_addr_port(&id->local));
 	do {
 		rca_account_call(&id->obj.ctx->account, RCA_LANE_LISTEN, start_once, &start);
-	} while (start.ret == -ENOMEM && tries++ < ROOM_TRIES && make_room(id->obj.ctx->memcg));
+	} while (start.ret == -ENOMEM && tries++ < ROOM_TRIES &&
+		 reclaim_for_slots(id->obj.ctx->memcg));
 	return start.ret;
 }
 

@@ -266,7 +266,7 @@ RCA_VISIBLE_IF_KUNIT void rca_req_ib_addrs(const struct rca_id *listener,
 	memcpy(&peer->ib.sib_addr, path->dgid.raw, sizeof(peer->ib.sib_addr));
 }
 
-static const struct ib_gid_attr *find_gid(struct ib_device *ibdev, u32 port, const void *gid)
+static const struct ib_gid_attr *find_ib_gid(struct ib_device *ibdev, u32 port, const void *gid)
 {
 	union ib_gid key;
 
@@ -285,15 +285,15 @@ static const struct ib_gid_attr *rca_req_ib_gid(const struct rca_id *listener,
 						const struct net_device *ndev)
 {
 	if (ndev)
-		return find_gid(ibdev, req->port_num, ndev->dev_addr + IPOIB_GID);
+		return find_ib_gid(ibdev, req->port_num, ndev->dev_addr + IPOIB_GID);
 	if (req->path)
-		return find_gid(ibdev, req->port_num, req->path->sgid.raw);
+		return find_ib_gid(ibdev, req->port_num, req->path->sgid.raw);
 	if (req->sgid_attr) {
 		rdma_hold_gid_attr(req->sgid_attr);
 		return req->sgid_attr;
 	}
 	if (!rca_addr_is_wildcard(&listener->local))
-		return find_gid(ibdev, req->port_num, &listener->local.ib.sib_addr);
+		return find_ib_gid(ibdev, req->port_num, &listener->local.ib.sib_addr);
 	return rdma_get_gid_attr(ibdev, req->port_num, 0);
 }
 

@@ -270,7 +270,7 @@ static void send_mra(struct rca_id *id)
 }
 
 /* A request has given its place to others. */
-static void withdraw_request(struct rca_id *id)
+static void withdraw_req(struct rca_id *id)
 {
 	struct rca_retry *retry = id->setup->retry;
 	int ret;
@@ -306,7 +306,7 @@ void rca_retry_continue(struct rca_id *id)
 	else if (rca_id_state(id) == RCA_ST_REQ_WAIT)
 		resend_request(id);
 	else if (rca_places && rca_gate_yield(&id->setup->place, id->setup->slot.gate))
-		withdraw_request(id);
+		withdraw_req(id);
 	else
 		rca_retry_arm(id);
 }

@@ -122,7 +122,7 @@ static int rca_loopback_addr(struct rca_id *id, union rca_addr *addr)
  * neighbour makes it look at all pending requests.
  *
  * Locking: rca_id.op during each step. The callbacks that report an answer only queue the work;
- * none is running when stop_waiting() returns.
+ * none is running when stop_resolution() returns.
  */
 
 /*
@@ -263,7 +263,7 @@ static int look_again(struct rca_resolve *res, union rca_addr *src, struct rdma_
 }
 
 /* Nobody queues the work of the id for the resolution any more. */
-static void stop_waiting(struct rca_resolve *res)
+static void stop_resolution(struct rca_resolve *res)
 {
 	struct rca_id *id = res->id;
 
@@ -315,7 +315,7 @@ void rca_resolve_cancel(struct rca_id *id)
 
 	lockdep_assert_held(&id->op);
 	if (res) {
-		stop_waiting(res);
+		stop_resolution(res);
 		kfree(res);
 	}
 	rca_path_query_cancel(id);
@@ -455,7 +455,7 @@ void rca_resolve_continue(struct rca_id *id)
 	status = look_again(res, &src, &addr);
 	if (status == -EAGAIN)
 		return;
-	stop_waiting(res);
+	stop_resolution(res);
 	nexthop_done(id, &res->pipe, &src, &addr, status);
 	kfree(res);
 }

@@ -318,14 +318,14 @@ void rca_path_query_exit(void)
 	rhashtable_destroy(&asked);
 }
 
-static void query_release(struct rca_sa_query *query)
+static void free_path_query(struct rca_sa_query *query)
 {
 	kfree(container_of(query, struct rca_route_query, sa));
 }
 
-static int start(struct rca_id *id, const struct rca_path_question *question, unsigned long ends,
-		 bool post, const struct rca_route_query *before);
-static int ask(struct rca_route_query *query, bool may_follow);
+static int start_path_query(struct rca_id *id, const struct rca_path_question *question,
+			    unsigned long ends, bool post, const struct rca_route_query *before);
+static int send_path_query(struct rca_route_query *query, bool may_follow);
 
 /*
  * Start another query if this one or its leader was withdrawn, or if the leader got no answer, but
@@ -346,14 +346,14 @@ static bool ask_again(struct rca_route_query *query)
 		return false;
 	}
 	query->question.epoch = atomic_read(&id->dev->path_epoch);
-	ret = start(id, &query->question, query->sa.ends, query->post, query);
+	ret = start_path_query(id, &query->question, query->sa.ends, query->post, query);
 	if (ret < 0)
 		query->status = ret;
 	return ret >= 0;
 }
 
 /* A query that waits has a place, or its time is over. Returns true if it goes on. */
-static bool go_on(struct rca_route_query *query)
+static bool resume_path_query(struct rca_route_query *query)
 {
 	int ret = -ETIMEDOUT;
 
@@ -363,7 +363,7 @@ static bool go_on(struct rca_route_query *query)
 	if (!query->sa.id->dev)
 		ret = -ENODEV;
 	else if (time_before(jiffies, query->sa.ends))
-		ret = ask(query, true);
+		ret = send_path_query(query, true);
 	if (ret >= 0)
 		return true;
 	query->status = ret;
@@ -383,7 +383,7 @@ int rca_path_query_continue(struct rca_id *id, bool *post)
 	int ret = -EINPROGRESS;
 
 	lockdep_assert_held(&id->op);
-	if (!query || (!rca_sa_called(&query->sa) && go_on(query)))
+	if (!query || (!rca_sa_called(&query->sa) && resume_path_query(query)))
 		return -EINPROGRESS;
 	id->setup->query = NULL;
 	if (!ask_again(query)) {
@@ -483,7 +483,7 @@ static void path_query_done(int status, struct sa_path_rec *recs, rca_num_paths_
 }
 
 /* Follow the same query of another id that ends soon enough. Returns false if there is none. */
-static bool follow(struct rca_route_query *query)
+static bool follow_leader(struct rca_route_query *query)
 {
 	struct rca_route_query *leader;
 
@@ -501,13 +501,13 @@ static bool follow(struct rca_route_query *query)
 }
 
 /* Returns 1: there will be a result; or a negative errno. */
-static int ask(struct rca_route_query *query, bool may_follow)
+static int send_path_query(struct rca_route_query *query, bool may_follow)
 {
 	struct rca_id *id = query->sa.id;
 	int ret;
 
 	lockdep_assert_held(&id->op);
-	if (may_follow && follow(query))
+	if (may_follow && follow_leader(query))
 		return 1;
 	if (!rca_sa_begin(&query->sa))
 		return 1;
@@ -531,8 +531,8 @@ static int ask(struct rca_route_query *query, bool may_follow)
  * An id whose leader had no answer in time follows no other: a user who repeats queries with short
  * timeouts would keep it waiting.
  */
-static int start(struct rca_id *id, const struct rca_path_question *question, unsigned long ends,
-		 bool post, const struct rca_route_query *before)
+static int start_path_query(struct rca_id *id, const struct rca_path_question *question,
+			    unsigned long ends, bool post, const struct rca_route_query *before)
 {
 	struct rca_route_query *query = kzalloc(sizeof(*query), GFP_KERNEL_ACCOUNT);
 	int ret;
@@ -540,7 +540,7 @@ static int start(struct rca_id *id, const struct rca_path_question *question, un
 	lockdep_assert_held(&id->op);
 	if (!query)
 		return -ENOMEM;
-	rca_sa_init(&query->sa, id, ends, query_release);
+	rca_sa_init(&query->sa, id, ends, free_path_query);
 	query->post = post;
 	query->question = *question;
 	INIT_LIST_HEAD(&query->followers);
@@ -549,7 +549,7 @@ static int start(struct rca_id *id, const struct rca_path_question *question, un
 	if (before)
 		query->sa.place.returns = before->sa.place.returns;
 	id->setup->query = query;
-	ret = ask(query, !before || before->status == -EINTR);
+	ret = send_path_query(query, !before || before->status == -EINTR);
 	if (ret < 0) {
 		id->setup->query = NULL;
 		rca_sa_put(&query->sa);
@@ -707,7 +707,7 @@ int rca_route_ib_start(struct rca_id *id, u32 timeout_ms, bool post)
 		return 0;
 	}
 	timeout_ms = min_t(u32, timeout_ms, INT_MAX);
-	return start(id, &question, jiffies + msecs_to_jiffies(timeout_ms), post, NULL);
+	return start_path_query(id, &question, jiffies + msecs_to_jiffies(timeout_ms), post, NULL);
 }
 
 /*
@@ -734,7 +734,8 @@ bool rca_route_ib_renew(struct rca_id *id)
 		return false;
 	default:
 		id->setup->path_version = 0;
-		return start(id, &question, jiffies + msecs_to_jiffies(RENEW_MS), false, NULL) > 0;
+		return start_path_query(id, &question, jiffies + msecs_to_jiffies(RENEW_MS), false,
+					NULL) > 0;
 	}
 }
 

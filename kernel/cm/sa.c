@@ -215,7 +215,7 @@ struct rca_service_query {
 	int status;
 };
 
-static void query_release(struct rca_sa_query *sa)
+static void free_service_query(struct rca_sa_query *sa)
 {
 	struct rca_service_query *query = container_of(sa, struct rca_service_query, sa);
 
@@ -228,7 +228,7 @@ static void query_release(struct rca_sa_query *sa)
  * The address of the first record is the destination of an AF_IB id. Returns false if the id has
  * another family: the program has to use the records.
  */
-static bool use_first(struct rca_id *id, const struct rdma_cm_alt_service *service)
+static bool use_first_service(struct rca_id *id, const struct rdma_cm_alt_service *service)
 {
 	struct sockaddr_ib *dst = &id->dst.ib;
 
@@ -246,7 +246,7 @@ static bool use_first(struct rca_id *id, const struct rdma_cm_alt_service *servi
 	return true;
 }
 
-static void finish(struct rca_id *id, struct rca_service_query *query)
+static void finish_service_query(struct rca_id *id, struct rca_service_query *query)
 {
 	struct rdma_cm_alt_event *rec = &query->ev->rec;
 	u32 type = RDMA_CM_ALT_EVENT_ADDRINFO_ERROR;
@@ -258,7 +258,7 @@ static void finish(struct rca_id *id, struct rca_service_query *query)
 		query->status = -ENODEV;
 	if (!query->status) {
 		type = RDMA_CM_ALT_EVENT_ADDRINFO_RESOLVED;
-		if (use_first(id, query->services->list))
+		if (use_first_service(id, query->services->list))
 			input = RCA_IN_ADDR_OK;
 		kfree(id->setup->services);
 		id->setup->services = query->services;
@@ -274,10 +274,10 @@ static void finish(struct rca_id *id, struct rca_service_query *query)
 	spin_unlock_irq(&id->lock);
 }
 
-static int ask(struct rca_id *id, struct rca_service_query *query);
+static int send_service_query(struct rca_id *id, struct rca_service_query *query);
 
 /* Returns true if a query that has waited, or that was withdrawn, goes on. */
-static bool go_on(struct rca_id *id, struct rca_service_query *query)
+static bool resume_service_query(struct rca_id *id, struct rca_service_query *query)
 {
 	bool called = rca_sa_called(&query->sa);
 	int ret = -ETIMEDOUT;
@@ -294,7 +294,7 @@ static bool go_on(struct rca_id *id, struct rca_service_query *query)
 	if (!id->dev)
 		ret = -ENODEV;
 	else if (time_before(jiffies, query->sa.ends))
-		ret = ask(id, query);
+		ret = send_service_query(id, query);
 	if (ret < 0) {
 		rca_sa_cancel(&query->sa);
 		query->status = ret;
@@ -311,10 +311,10 @@ void rca_service_continue(struct rca_id *id)
 	struct rca_service_query *query = id->setup->service_query;
 
 	lockdep_assert_held(&id->op);
-	if (!query || go_on(id, query))
+	if (!query || resume_service_query(id, query))
 		return;
 	id->setup->service_query = NULL;
-	finish(id, query);
+	finish_service_query(id, query);
 	rca_sa_put(&query->sa);	/* of the setup */
 }
 
@@ -370,7 +370,7 @@ static void service_query_done(int status, struct sa_service_rec *recs, unsigned
 	rca_sa_put(&query->sa);		/* of the callback */
 }
 
-static struct rca_service_query *query_alloc(struct rca_id *id, unsigned long ends)
+static struct rca_service_query *alloc_service_query(struct rca_id *id, unsigned long ends)
 {
 	struct rca_service_query *query = kzalloc(sizeof(*query), GFP_KERNEL_ACCOUNT);
 	struct rca_event *ev;
@@ -382,7 +382,7 @@ static struct rca_service_query *query_alloc(struct rca_id *id, unsigned long en
 		kfree(query);
 		return ERR_CAST(ev);
 	}
-	rca_sa_init(&query->sa, id, ends, query_release);
+	rca_sa_init(&query->sa, id, ends, free_service_query);
 	query->ev = ev;
 	return query;
 }
@@ -407,7 +407,7 @@ ib_sa_comp_mask rca_service_question(const struct rca_service_wanted *wanted,
 }
 
 /* Returns 0: the query waits for its turn or for its answer; or a negative errno. */
-static int ask(struct rca_id *id, struct rca_service_query *query)
+static int send_service_query(struct rca_id *id, struct rca_service_query *query)
 {
 	int ret;
 
@@ -422,9 +422,11 @@ static int ask(struct rca_id *id, struct rca_service_query *query)
 	return min(ret, 0);
 }
 
-static int start(struct rca_id *id, const struct rca_service_wanted *wanted, u32 timeout_ms)
+static int start_service_query(struct rca_id *id, const struct rca_service_wanted *wanted,
+			       u32 timeout_ms)
 {
-	struct rca_service_query *query = query_alloc(id, jiffies + msecs_to_jiffies(timeout_ms));
+	unsigned long ends = jiffies + msecs_to_jiffies(timeout_ms);
+	struct rca_service_query *query = alloc_service_query(id, ends);
 	int ret;
 
 	lockdep_assert_held(&id->op);
@@ -432,7 +434,7 @@ static int start(struct rca_id *id, const struct rca_service_wanted *wanted, u32
 		return PTR_ERR(query);
 	query->mask = rca_service_question(wanted, &query->rec);
 	id->setup->service_query = query;
-	ret = ask(id, query);
+	ret = send_service_query(id, query);
 	if (ret) {
 		id->setup->service_query = NULL;
 		rca_sa_put(&query->sa);
@@ -457,7 +459,7 @@ static int resolve_locked(struct rca_id *id, const struct rca_service_wanted *wa
 	step = rca_id_step(id, RCA_IN_RESOLVE_ADDR);
 	if (step.verdict != RCA_TAKE)
 		return step.err;
-	ret = start(id, wanted, timeout_ms);
+	ret = start_service_query(id, wanted, timeout_ms);
 	if (ret)
 		rca_id_step(id, RCA_IN_ADDR_FAIL);
 	return ret;

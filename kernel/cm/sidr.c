@@ -96,7 +96,7 @@ static int make_lower(struct rca_id *id)
  * The request has given its place to others: ib_cm stops only when its cm_id is destroyed. Returns
  * true if it has to be sent again, with another cm_id.
  */
-static bool withdraw_request(struct rca_id *id)
+static bool withdraw_sidr_req(struct rca_id *id)
 {
 	rca_id_drop_lower(id);
 	/* No answer comes any more; has one come before? */
@@ -123,7 +123,7 @@ void rca_sidr_continue(struct rca_id *id)
 		return;
 	}
 	if (rca_places && rca_gate_yield(&id->setup->place, NULL)) {
-		sends = withdraw_request(id);
+		sends = withdraw_sidr_req(id);
 		if (!sends)
 			return;
 	}

@@ -154,7 +154,8 @@ static int lacks_capability(struct sock *sk, struct sk_buff *skb, void *data)
 }
 
 /* Send a record. Returns false if it is lost. */
-static bool send(const struct genl_family *to, struct net *net, const struct rca_report *report)
+static bool send_notification(const struct genl_family *to, struct net *net,
+			      const struct rca_report *report)
 {
 	struct sk_buff *skb = genlmsg_new(NLMSG_DEFAULT_SIZE, GFP_KERNEL);
 
@@ -167,7 +168,7 @@ static bool send(const struct genl_family *to, struct net *net, const struct rca
 }
 
 /* Send a record, if there is one, and report a loss. Process context. */
-static void notify(struct net *net, const struct rca_report *report, bool lost)
+static void notify_listeners(struct net *net, const struct rca_report *report, bool lost)
 {
 	const struct genl_family *to = READ_ONCE(family);
 
@@ -177,7 +178,7 @@ static void notify(struct net *net, const struct rca_report *report, bool lost)
 		if (lost)
 			rca_report_hook(net, NULL);
 	} else if (to) {
-		lost |= report && !send(to, net, report);
+		lost |= report && !send_notification(to, net, report);
 		/* The same error that a socket with a full receive buffer reports. */
 		if (lost)
 			genl_set_err(to, net, 0, GROUP, -ENOBUFS);
@@ -203,7 +204,7 @@ static void stop_waiting(struct rca_reports *reports, struct rca_report *report)
  * Send the record that has waited longest. Under a continuous flood there is always another one, so
  * a loss is reported from time to time. Returns false if nothing is left to do.
  */
-static bool deliver(struct rca_reports *reports)
+static bool deliver_report(struct rca_reports *reports)
 {
 	struct rca_report report, *first;
 	bool lost, more;
@@ -224,7 +225,7 @@ static bool deliver(struct rca_reports *reports)
 		reports->since = 0;
 	}
 	spin_unlock_irq(&reports->lock);
-	notify(reports->net, first ? &report : NULL, lost);
+	notify_listeners(reports->net, first ? &report : NULL, lost);
 	if (first)
 		put_pid(report.pid);
 
@@ -241,7 +242,7 @@ static void deliver_work(struct work_struct *work)
 	struct rca_reports *reports = container_of(work, struct rca_reports, work);
 	struct net *net = reports->net;
 
-	while (deliver(reports)) {
+	while (deliver_report(reports)) {
 		if (READ_ONCE(family)) {
 			queue_work(reports_wq, work);
 			return;
@@ -305,7 +306,7 @@ static void wait_to_send(struct rca_reports *reports, struct rca_report *report)
  * Make room for another failure. Returns memory for it: @fresh, or if that is NULL, the memory of
  * the oldest one, which is not sent any more. NULL if there is neither.
  */
-static struct rca_report *make_room(struct rca_reports *reports, struct rca_report *fresh)
+static struct rca_report *make_room_in_log(struct rca_reports *reports, struct rca_report *fresh)
 {
 	struct rca_report *oldest;
 
@@ -351,12 +352,12 @@ void rca_report(struct rca_reports *reports, struct rca_report *report, bool kee
 	report->at = ktime_get_real_ns();
 	if (keep)
 		report->serial = ++reports->serial;
-	entry = keep ? make_room(reports, fresh) : fresh;
+	entry = keep ? make_room_in_log(reports, fresh) : fresh;
 	if (entry) {
 		*entry = *report;
 		INIT_LIST_HEAD(&entry->kept);
 		INIT_LIST_HEAD(&entry->waiting);
-		get_pid(entry->pid);	/* put in free_report() or make_room() */
+		get_pid(entry->pid);	/* put in free_report() or make_room_in_log() */
 	}
 	if (entry && keep) {
 		list_add_tail(&entry->kept, &reports->log);

@@ -149,7 +149,7 @@ static struct rca_window *window_of(const struct rca_gate *gate)
  * Returns the party of @owner, which is made if there is none; NULL without memory. The memory is
  * charged to nobody: a user whose memory cgroup is full must not get past the gate.
  */
-static struct rca_party *find_or_add(struct rca_turns *turns, const void *owner)
+static struct rca_party *find_or_add_party(struct rca_turns *turns, const void *owner)
 {
 	struct rb_node **link = &turns->tree.rb_node, *parent = NULL;
 	struct rca_party *party;
@@ -202,7 +202,7 @@ static bool enqueue(struct rca_gate *gate, struct rca_ticket *ticket)
 {
 	struct rca_turns *contexts = &ticket->user->contexts[ticket->silent];
 
-	ticket->context = find_or_add(contexts, ticket->id->obj.ctx);
+	ticket->context = find_or_add_party(contexts, ticket->id->obj.ctx);
 	if (!ticket->context) {
 		drop_if_idle(&gate->users, ticket->user);
 		return false;
@@ -223,7 +223,7 @@ static void dequeue(struct rca_gate *gate, struct rca_ticket *ticket)
 	gate->waiting--;
 }
 
-static bool is_full(const struct rca_gate *gate)
+static bool window_is_full(const struct rca_gate *gate)
 {
 	return !gate->is_port && gate->taken >= RCA_WINDOW_SIZE;
 }
@@ -234,7 +234,7 @@ static bool may_take(const struct rca_gate *gate, const struct rca_ticket *ticke
 	unsigned int free, taken;
 
 	if (!gate->is_port)
-		return !is_full(gate);
+		return !window_is_full(gate);
 	free = rca_places > gate->taken ? rca_places - gate->taken : 0;
 	taken = ticket->user->taken[false] + ticket->user->taken[true];
 	if (taken && taken >= SHARE * free)
@@ -252,7 +252,7 @@ static void count_message(struct rca_gate *gate, const struct rca_ticket *ticket
 	WRITE_ONCE(*count, *count + more);
 }
 
-static void take(struct rca_gate *gate, struct rca_ticket *ticket, u8 state)
+static void take_place(struct rca_gate *gate, struct rca_ticket *ticket, u8 state)
 {
 	lockdep_assert_held(&gate->lock);
 	count_message(gate, ticket, 1);
@@ -265,7 +265,7 @@ static void take(struct rca_gate *gate, struct rca_ticket *ticket, u8 state)
 }
 
 /* Grant a place to the next ticket of a user. False: none waits, or it has to. */
-static bool grant_one(struct rca_gate *gate, struct rca_party *user, bool silent)
+static bool grant_place(struct rca_gate *gate, struct rca_party *user, bool silent)
 {
 	struct rca_turns *contexts = &user->contexts[silent];
 	struct rca_party *context;
@@ -279,7 +279,7 @@ static bool grant_one(struct rca_gate *gate, struct rca_party *user, bool silent
 		return false;
 	list_move_tail(&context->order, &contexts->order);
 	list_move_tail(&user->order, &gate->users.order);
-	take(gate, ticket, GRANTED);
+	take_place(gate, ticket, GRANTED);
 	dequeue(gate, ticket);
 	/* The id waited until now, so it was not released and is still referenced. */
 	rca_id_queue_work(ticket->id);
@@ -287,7 +287,7 @@ static bool grant_one(struct rca_gate *gate, struct rca_party *user, bool silent
 }
 
 /* Grant places to the tickets that wait, one for each user in turn. */
-static void grant(struct rca_gate *gate)
+static void grant_places(struct rca_gate *gate)
 {
 	struct rca_party *user, *next;
 	bool granted = gate->waiting;
@@ -296,9 +296,9 @@ static void grant(struct rca_gate *gate)
 	while (granted) {
 		granted = false;
 		list_for_each_entry_safe(user, next, &gate->users.order, order) {
-			if (is_full(gate))
+			if (window_is_full(gate))
 				return;
-			granted |= grant_one(gate, user, false) || grant_one(gate, user, true);
+			granted |= grant_place(gate, user, false) || grant_place(gate, user, true);
 		}
 	}
 }
@@ -322,7 +322,7 @@ static void forget_if_timed_out(struct rca_gate *gate)
 }
 
 /* Give back what a ticket has, if anything, or end its wait. */
-static void give(struct rca_gate *gate, struct rca_ticket *ticket)
+static void give_place(struct rca_gate *gate, struct rca_ticket *ticket)
 {
 	lockdep_assert_held(&gate->lock);
 	if (ticket->state == WAITS) {
@@ -335,18 +335,18 @@ static void give(struct rca_gate *gate, struct rca_ticket *ticket)
 			drop_if_idle(&gate->users, ticket->user);
 	}
 	WRITE_ONCE(ticket->state, NOTHING);
-	grant(gate);
+	grant_places(gate);
 }
 
 /* Take a place with a ticket that has none. False: it waits. Without memory, it need not wait. */
 static bool take_or_wait(struct rca_gate *gate, struct rca_ticket *ticket, unsigned int how)
 {
-	bool waits = !(how & RCA_TICKET_NOWAIT) && (gate->waiting || is_full(gate));
+	bool waits = !(how & RCA_TICKET_NOWAIT) && (gate->waiting || window_is_full(gate));
 
 	ticket->silent = how & RCA_TICKET_SILENT;
 	ticket->first = how & RCA_TICKET_FIRST;
 	if (gate->is_port || waits) {
-		ticket->user = find_or_add(&gate->users, ticket->id->obj.ctx->account.user);
+		ticket->user = find_or_add_party(&gate->users, ticket->id->obj.ctx->account.user);
 		if (!ticket->user)
 			return true;
 	}
@@ -357,7 +357,7 @@ static bool take_or_wait(struct rca_gate *gate, struct rca_ticket *ticket, unsig
 			(!ticket->first && !list_empty(&contexts->order));
 	}
 	if (!waits) {
-		take(gate, ticket, TAKEN);
+		take_place(gate, ticket, TAKEN);
 		return true;
 	}
 	if (!enqueue(gate, ticket))
@@ -393,7 +393,7 @@ bool rca_gate_take(struct rca_gate *gate, struct rca_ticket *ticket, unsigned in
 	} else {
 		forget_if_timed_out(gate);
 		if (ticket->state == TAKEN || gate->waiting)
-			give(gate, ticket);
+			give_place(gate, ticket);
 		sends = take_or_wait(gate, ticket, how);
 	}
 	spin_unlock_irq(&gate->lock);
@@ -425,7 +425,7 @@ void rca_gate_give(struct rca_ticket *ticket, bool answered)
 			WRITE_ONCE(gate->answered, jiffies);
 		}
 		forget_if_timed_out(gate);
-		give(gate, ticket);
+		give_place(gate, ticket);
 	}
 	spin_unlock_irqrestore(&gate->lock, flags);
 }
@@ -480,7 +480,7 @@ bool rca_gate_yield(struct rca_ticket *ticket, const struct rca_gate *peer)
 	}
 	if (wanted) {
 		ticket->returns = min(ticket->returns + 1, MOST_RETURNS);
-		give(gate, ticket);
+		give_place(gate, ticket);
 	}
 	spin_unlock_irq(&gate->lock);
 	return wanted;
@@ -537,7 +537,7 @@ static void window_timer(struct timer_list *timer)
 
 	spin_lock_irqsave(&gate->lock, flags);
 	forget_if_timed_out(gate);
-	grant(gate);
+	grant_places(gate);
 	if (gate->waiting)
 		mod_timer(timer, jiffies + WINDOW_TIMEOUT / 2);
 	spin_unlock_irqrestore(&gate->lock, flags);

@@ -99,7 +99,7 @@ static u8 fill_u8(u8 own, int value)
 	return own ?: value + 1;
 }
 
-static void fill(struct rca_timing *timing, const struct net *net)
+static void fill_from(struct rca_timing *timing, const struct net *net)
 {
 	const struct timing_net *common = net_generic(net, timing_net_id);
 
@@ -117,9 +117,9 @@ static void fill(struct rca_timing *timing, const struct net *net)
 void rca_timing_net_fill(struct rca_timing *timing, const struct net *net)
 {
 	if (net)
-		fill(timing, net);
+		fill_from(timing, net);
 	if (net != &init_net)
-		fill(timing, &init_net);
+		fill_from(timing, &init_net);
 }
 
 /* Age in seconds up to which cached paths are used in a namespace; 0: not at all. Any context. */
