@@ -9,9 +9,31 @@
 #include <stdatomic.h>
 #include <sys/syscall.h>
 
+#include "own_device.h"
 #include "ucm_calls.h"
 
 #define PAGE 4096
+
+/* Events that a program may post, which the headers of a test machine may lack. */
+enum { USER_EVENT = 18, INTERNAL_EVENT = 19 };
+
+struct write_cm_event {
+	uint32_t id;
+	uint32_t reserved;
+	uint32_t event;
+	uint32_t status;
+	uint64_t arg;
+	uint8_t more[304];	/* of other members of the union */
+};
+
+struct resolve_ib_service {
+	uint32_t id;
+	uint32_t reserved;
+	uint64_t service_id;
+	uint8_t service_name[64];
+	uint32_t flags;
+	uint32_t reserved2;
+};
 
 TEST(header)
 {
@@ -46,6 +68,33 @@ TEST(commands_behind_the_last)
 		EXPECT_EQ(ucm_call(fd, RDMA_USER_CM_CMD_JOIN_MCAST + i, &cmd, sizeof(cmd), 8, 0),
 			  !ktap_kernel_since(6, 18) || i == 2 ? -EINVAL : -ENOENT);
 	EXPECT_EQ(ucm_call(fd, RDMA_USER_CM_CMD_JOIN_MCAST + 3, &cmd, sizeof(cmd), 8, 0), -EINVAL);
+}
+
+/* Since 6.18 a program may post events, and ask for service records. */
+TEST(events_of_the_program)
+{
+	struct write_cm_event cmd = { .event = USER_EVENT, .status = 3, .arg = 0x123456789abcdef };
+	struct resolve_ib_service ask = { .service_name = "none", .flags = 3 };
+	int fd = ucm_open(), wanted = ktap_kernel_since(6, 18) ? 0 : -EINVAL;
+	struct rdma_ucm_event_resp ev;
+
+	cmd.id = ucm_get_id(fd, 5);
+	ask.id = cmd.id;
+	/* Without a device nobody can be asked. */
+	EXPECT_EQ(ucm_call(fd, RDMA_USER_CM_CMD_JOIN_MCAST + 1, &ask, sizeof(ask), sizeof(ask), 0),
+		  -EINVAL);
+	for (; cmd.event <= INTERNAL_EVENT; cmd.event++) {
+		EXPECT_EQ(ucm_call(fd, RDMA_USER_CM_CMD_JOIN_MCAST + 2, &cmd, sizeof(cmd),
+				   sizeof(cmd), 0), wanted);
+		if (wanted)
+			continue;
+		EXPECT_EQ(ucm_get_event(fd, &ev), 0);
+		EXPECT_EQ(ev.event, cmd.event);
+		EXPECT_EQ(ev.status, 3);
+		EXPECT_EQ(ev.id, cmd.id);
+		EXPECT_EQ(ev.uid, 5);
+		EXPECT_EQ(memcmp(&ev.param, &cmd.arg, sizeof(cmd.arg)), 0);
+	}
 }
 
 TEST(port_spaces)
@@ -179,6 +228,7 @@ TEST(addresses)
 	struct rdma_ucm_resolve_addr both = { .timeout_ms = 100 };
 	struct rdma_ucm_bind cmd = { .addr_size = sizeof(struct sockaddr_in) };
 	struct sockaddr_in sin = ucm_address(UCM_HOST, 0);
+	struct rdma_ucm_resolve_ip old = { .timeout_ms = 100 };
 	struct rdma_ucm_bind_ip ip = {};
 	int fd = ucm_open();
 	uint32_t id = ucm_get_id(fd, 1);
@@ -202,9 +252,17 @@ TEST(addresses)
 	memcpy(&both.dst_addr, &sin, sizeof(sin));
 	both.src_size = 3;
 	EXPECT_EQ(CALL(fd, RESOLVE_ADDR, both, 0), -EINVAL);
+	old.id = id;
+	EXPECT_EQ(CALL(fd, RESOLVE_IP, old, 0), -EINVAL);
+	old.src_addr.sin6_family = AF_IB;
+	memcpy(&old.dst_addr, &sin, sizeof(sin));
+	EXPECT_EQ(CALL(fd, RESOLVE_IP, old, 0), -EINVAL);
 	cmd.reserved = 0;
 	EXPECT_EQ(CALL(fd, BIND, cmd, 0), 0);
 	EXPECT_EQ(CALL(fd, BIND, cmd, 0), -EINVAL);	/* bound */
+	old.id = ucm_get_id(fd, 1);
+	old.src_addr.sin6_family = AF_INET6;		/* to AF_INET */
+	EXPECT_EQ(CALL(fd, RESOLVE_IP, old, 0), -EINVAL);
 }
 
 TEST(queries)
@@ -417,6 +475,58 @@ TEST(reject)
 	EXPECT_EQ(memcmp(ev.param.conn.private_data, "nope", 4), 0);
 }
 
+/* A request that cannot be accepted is rejected. */
+TEST(accept_that_fails)
+{
+	struct rdma_ucm_accept cmd = { .uid = 3 };
+	struct rdma_ucm_event_resp ev;
+	int server = ucm_open(), client = ucm_open();
+	uint32_t id;
+
+	ucm_get_listener(server, 1, 7486);
+	id = ucm_get_routed(client, 2, 7486);
+	EXPECT_EQ(ucm_connect(client, id, OLD_CONNECT), 0);
+	EXPECT(ucm_is_readable(server, 10000));
+	EXPECT_EQ(ucm_get_event(server, &ev), 0);
+	cmd.id = ev.id;
+	cmd.conn_param.valid = 1;
+	cmd.conn_param.private_data_len = 255;	/* more than a reply has room for */
+	EXPECT_EQ(CALL(server, ACCEPT, cmd, 0), -EINVAL);
+	EXPECT(ucm_is_readable(client, 10000));
+	EXPECT_EQ(ucm_get_event(client, &ev), 0);
+	EXPECT_EQ(ev.event, REJECTED);
+	EXPECT_EQ(ev.status, 28);
+}
+
+/* Requests for datagrams are accepted with parameters and without. */
+TEST(datagrams)
+{
+	struct rdma_ucm_accept cmd = { .uid = 3 };
+	struct rdma_ucm_event_resp ev;
+	int server = ucm_open(), client = ucm_open(), i;
+	uint32_t id;
+
+	EXPECT_EQ(ucm_create(server, 1, RDMA_PS_UDP, &id), 0);
+	ucm_expect_listen(server, id, 7484);
+	for (i = 0; i < 2; i++) {
+		EXPECT_EQ(ucm_create(client, 2, RDMA_PS_UDP, &id), 0);
+		ucm_expect_route(client, id, 2, 7484);
+		EXPECT_EQ(ucm_connect(client, id, OLD_CONNECT), 0);
+		EXPECT(ucm_is_readable(server, 10000));
+		EXPECT_EQ(ucm_get_event(server, &ev), 0);
+		EXPECT_EQ(ev.event, CONNECT_REQUEST);
+		EXPECT_EQ(memcmp(ev.param.ud.private_data, "hello", 6), 0);
+		cmd.id = ev.id;
+		cmd.conn_param.valid = !i;
+		cmd.conn_param.qp_num = 18;
+		cmd.conn_param.qkey = 5;	/* chosen by ids with AF_IB addresses only */
+		EXPECT_EQ(CALL(server, ACCEPT, cmd, 0), 0);
+		ucm_expect_event(client, ESTABLISHED, id, 2, &ev);
+		EXPECT_EQ(ev.param.ud.qp_num, i ? 0 : 18);
+		EXPECT_EQ(ev.param.ud.qkey, 0x1234567);
+	}
+}
+
 TEST(options)
 {
 	struct rdma_ucm_set_option cmd = { .level = RDMA_OPTION_ID, .optname = RDMA_OPTION_ID_TOS };
@@ -484,6 +594,8 @@ TEST(groups)
 	EXPECT_EQ(ev.param.ud.qp_num, 0xffffff);
 	EXPECT_EQ(ev.param.ud.ah_attr.is_global, 1);
 	EXPECT_EQ(CALL(fd, JOIN_IP_MCAST, ip, sizeof(resp)), 0);
+	ip.addr.sin6_family = 0;
+	EXPECT_EQ(CALL(fd, JOIN_IP_MCAST, ip, sizeof(resp)), -EINVAL);
 	leave.id = member;
 	EXPECT_EQ(CALL(other, LEAVE_MCAST, leave, sizeof(left)), -EINVAL);
 	EXPECT_EQ(CALL(fd, LEAVE_MCAST, leave, sizeof(left) - 1), -ENOSPC);
@@ -538,6 +650,22 @@ TEST(closing_a_file_frees_its_port)
 	EXPECT_EQ(ucm_bind(other, id, UCM_HOST, 7483), -EADDRINUSE);
 	MUST(close(fd));
 	EXPECT_EQ(ucm_bind(other, id, UCM_HOST, 7483), 0);
+}
+
+TEST(removed_device)
+{
+	struct rdma_ucm_event_resp ev;
+	int fd = ucm_open();
+	uint32_t id = ucm_get_id(fd, 1), reported;
+
+	add_own_device(OWN_DUMMY);
+	EXPECT_EQ(ucm_bind(fd, id, OWN_ADDR, 0), 0);
+	remove_own_device();
+	ucm_expect_event(fd, DEVICE_REMOVAL, id, 1, &ev);
+	EXPECT_EQ(ucm_resolve(fd, id, 7471), -ENXIO);
+	EXPECT_EQ(ucm_destroy(fd, id, &reported), 0);
+	EXPECT_EQ(reported, 1);
+	delete_own_device();
 }
 
 static void expect_child(pid_t pid)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #include "own_device.h"
 
-#include "rca_test.h"
+#include "ktap.h"
 
 void add_own_device(const char *type)
 {

@@ -127,24 +127,35 @@ void ucm_expect_event(int fd, uint32_t type, uint32_t id, uint64_t uid,
 	EXPECT_EQ(resp->uid, uid);
 }
 
-uint32_t ucm_get_routed(int fd, uint64_t uid, uint16_t port)
+void ucm_expect_route(int fd, uint32_t id, uint64_t uid, uint16_t port)
 {
-	uint32_t id = ucm_get_id(fd, uid);
-
 	EXPECT_EQ(ucm_resolve(fd, id, port), 0);
 	ucm_expect_event(fd, ADDR_RESOLVED, id, uid, NULL);
 	EXPECT_EQ(ucm_resolve_route(fd, id), 0);
 	ucm_expect_event(fd, ROUTE_RESOLVED, id, uid, NULL);
+}
+
+uint32_t ucm_get_routed(int fd, uint64_t uid, uint16_t port)
+{
+	uint32_t id = ucm_get_id(fd, uid);
+
+	ucm_expect_route(fd, id, uid, port);
 	return id;
+}
+
+void ucm_expect_listen(int fd, uint32_t id, uint16_t port)
+{
+	struct rdma_ucm_listen cmd = { .id = id, .backlog = 3 };
+
+	EXPECT_EQ(ucm_bind(fd, id, UCM_HOST, port), 0);
+	EXPECT_EQ(CALL(fd, LISTEN, cmd, 0), 0);
 }
 
 uint32_t ucm_get_listener(int fd, uint64_t uid, uint16_t port)
 {
 	uint32_t id = ucm_get_id(fd, uid);
-	struct rdma_ucm_listen cmd = { .id = id, .backlog = 3 };
 
-	EXPECT_EQ(ucm_bind(fd, id, UCM_HOST, port), 0);
-	EXPECT_EQ(CALL(fd, LISTEN, cmd, 0), 0);
+	ucm_expect_listen(fd, id, port);
 	return id;
 }
 

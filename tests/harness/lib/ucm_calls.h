@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Commands of rdma_ucm's ABI without a library, for the device of rdma_ucm or of rdma_cm_alt_ucm.
- * They return 0 or a negative errno; those called ucm_get_*() fail the test on an error.
+ * They return 0 or a negative errno; those called ucm_get_*() and ucm_expect_*() fail the test on
+ * an error.
  */
 #ifndef UCM_CALLS_H
 #define UCM_CALLS_H
@@ -17,7 +18,7 @@
 /* Event types. */
 enum {
 	ADDR_RESOLVED = 0, ROUTE_RESOLVED = 2, CONNECT_REQUEST = 4, CONNECT_RESPONSE = 5,
-	REJECTED = 8, ESTABLISHED = 9, DISCONNECTED = 10, MULTICAST_JOIN = 12,
+	REJECTED = 8, ESTABLISHED = 9, DISCONNECTED = 10, DEVICE_REMOVAL = 11, MULTICAST_JOIN = 12,
 };
 
 int ucm_open(void);
@@ -42,9 +43,11 @@ bool ucm_is_readable(int fd, int ms);
 /* Wait for an event without an error. @resp: NULL, or where it goes. */
 void ucm_expect_event(int fd, uint32_t type, uint32_t id, uint64_t uid,
 		      struct rdma_ucm_event_resp *resp);
-/* An id with a route to a port. */
+/* A new id of TCP gets a route to a port, or listens; and so does one that there is. */
 uint32_t ucm_get_routed(int fd, uint64_t uid, uint16_t port);
+void ucm_expect_route(int fd, uint32_t id, uint64_t uid, uint16_t port);
 uint32_t ucm_get_listener(int fd, uint64_t uid, uint16_t port);
+void ucm_expect_listen(int fd, uint32_t id, uint16_t port);
 /* @size: all of the struct, or without the ECE data of older libraries. */
 int ucm_connect(int fd, uint32_t id, size_t size);
 int ucm_accept(int fd, uint32_t id, uint64_t uid, bool valid, size_t size);

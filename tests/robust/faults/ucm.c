@@ -2,10 +2,12 @@
 /*
  * A fault at each place of the commands of rdma_cm_alt_ucm, whose device has taken the place of
  * rdma_ucm's: a command that fails has had no effect and works when it is made again, or it failed
- * with EFAULT after its effect, because its answer could not be written.
+ * with EFAULT after its effect, because its answer could not be written. And one at each place
+ * where the module, RIG_UCM_MODULE in the environment, allocates memory when it is loaded.
  */
 #define _GNU_SOURCE
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "faults.h"
@@ -45,32 +47,82 @@ static uint32_t ids_used(void)
 	return used;
 }
 
+static int load_module(void)
+{
+	int file = MUST(open(getenv("RIG_UCM_MODULE"), O_RDONLY | O_CLOEXEC));
+	int ret = OR_ERRNO(syscall(SYS_finit_module, file, "", 0));
+
+	MUST(close(file));
+	return ret;
+}
+
+static int unload_module(void)
+{
+	return OR_ERRNO(syscall(SYS_delete_module, "rdma_cm_alt_ucm", O_NONBLOCK));
+}
+
+/* Loading succeeds, or leaves nothing that is in the way of the next time. */
+TEST(load)
+{
+	struct text init = text_of_function("do_one_initcall");
+
+	EXPECT_EQ(unload_module(), 0);
+	faults_within(&init, NULL);	/* not in the module loader of the kernel */
+	for_each_fault(s) {
+		if (SWEEP_FAILS(&s, load_module())) {
+			EXPECT(access("/sys/module/rdma_cm_alt_ucm", F_OK));
+			EXPECT(access("/proc/sys/net/rdma_ucm", F_OK));
+			EXPECT(access("/sys/class/misc/rdma_cm", F_OK));
+			continue;
+		}
+		EXPECT_EQ(unload_module(), 0);
+	}
+	faults_within(NULL, NULL);
+	EXPECT_EQ(load_module(), 0);
+}
+
+/*
+ * Opening and creating are swept everywhere, and then where the module fails: among the places of
+ * the kernel, whose number differs from one call to the next, a sweep may miss one.
+ */
 TEST(open_device)
 {
+	struct text within[] = {
+		{ 0, -1UL }, text_of_function("ucm_open"), text_of_function("rca_queue_create"),
+	};
 	int fds = count_fds() + 1;	/* the sweep has one */
 
 	inventory_take(&before);
-	for_each_fault(s) {
-		if (!SWEEP_FAILS(&s, OR_ERRNO(open(UCM_NODE, O_RDWR | O_CLOEXEC))))
-			MUST(close(s.ret));
-		EXPECT_EQ(count_fds(), fds);
+	for (int i = 0; i < 3; i++) {
+		faults_within(&within[i], NULL);
+		for_each_fault(s) {
+			if (!SWEEP_FAILS(&s, OR_ERRNO(open(UCM_NODE, O_RDWR | O_CLOEXEC))))
+				MUST(close(s.ret));
+			EXPECT_EQ(count_fds(), fds);
+		}
 	}
+	faults_within(NULL, NULL);
 	inventory_await(&before);
 }
 
 TEST(create)
 {
+	struct text within[] = { { 0, -1UL }, text_of_function("rca_id_create") };
 	uint32_t id, used;
 
 	begin();
 	used = ids_used();
-	for_each_fault(s) {
-		if (SWEEP_FAILS(&s, ucm_create(fd, 1, RDMA_PS_TCP, &id))) {
-			EXPECT_EQ(ids_used(), used);
-			EXPECT_EQ(ucm_create(fd, 1, RDMA_PS_TCP, &id), 0);
+	for (int i = 0; i < 2; i++) {
+		faults_within(&within[i], NULL);
+		for_each_fault(s) {
+			if (SWEEP_FAILS(&s, ucm_create(fd, 1, RDMA_PS_TCP, &id))) {
+				EXPECT_EQ(ids_used(), used);
+				EXPECT_EQ(ucm_create(fd, 1, RDMA_PS_TCP, &id), 0);
+			}
+			EXPECT_EQ(ucm_destroy(fd, id, NULL), 0);
 		}
-		EXPECT_EQ(ucm_destroy(fd, id, NULL), 0);
 	}
+	faults_within(NULL, NULL);
 	EXPECT_EQ(ids_used(), used);
 	end();
 }
