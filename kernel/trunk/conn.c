@@ -279,7 +279,6 @@ void rca_conn_set_timer(struct rca_trunk_conn *conn, u32 ms)
 	rca_conn_wake_at(conn->trunk, conn->timer.expires);
 }
 
-
 void rca_conn_stop_timer(struct rca_trunk_conn *conn)
 {
 	lockdep_assert_held(&conn->trunk->lock);

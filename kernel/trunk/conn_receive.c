@@ -36,7 +36,7 @@ const struct rca_tp_upcalls *rca_conn_init(const struct rca_tp_upcalls *upcalls)
 }
 
 /* Called without rca_trunk.lock. */
-static void call_back(struct rca_trunk_conn *conn, const struct rca_tp_event *event)
+static void call_owner(struct rca_trunk_conn *conn, const struct rca_tp_event *event)
 {
 	callbacks->event(conn->owner, conn, event);
 }
@@ -62,7 +62,7 @@ static void set_private_data(struct rca_tp_conn *out, struct private_data *buf, 
 	out->private_data_len = size;
 }
 
-static void set_qp(struct rca_tp_conn *out, const struct rca_record_qp *qp)
+static void set_tp_conn_qp(struct rca_tp_conn *out, const struct rca_record_qp *qp)
 {
 	out->qp_num = qp->qp_num;
 	out->psn = qp->psn;
@@ -77,7 +77,7 @@ static void set_qp(struct rca_tp_conn *out, const struct rca_record_qp *qp)
 }
 
 /* Store the attributes of the peer's QP from its REQ or REP. */
-static void keep_peer(struct rca_trunk_conn *conn, const struct rca_record_qp *qp)
+static void keep_peer_qp(struct rca_trunk_conn *conn, const struct rca_record_qp *qp)
 {
 	conn->peer_qpn = qp->qp_num;
 	conn->sq_psn = qp->psn;
@@ -91,8 +91,8 @@ static void keep_peer(struct rca_trunk_conn *conn, const struct rca_record_qp *q
  * Answer a record about a connection that this host does not keep. @conn: a connection that was
  * allocated for it, whose reference is put; NULL: allocate one only if no frame has room.
  */
-static void answer(struct rca_trunk *trunk, struct rca_trunk_conn *conn,
-		   const struct rca_trunk_record *record)
+static void answer_record(struct rca_trunk *trunk, struct rca_trunk_conn *conn,
+			  const struct rca_trunk_record *record)
 {
 	int ret = -EAGAIN;
 
@@ -141,7 +141,7 @@ static void handle_rep(struct rca_trunk_conn *conn, const struct rca_trunk_recor
 	if (expected) {
 		conn->state = RCA_CONN_REP_RCVD;
 		rca_conn_answered(conn);
-		keep_peer(conn, &record->qp);
+		keep_peer_qp(conn, &record->qp);
 		conn->ack_timeout = rca_conn_ack_timeout(record->ack_delay, conn->ack_timeout - 1);
 	} else if (conn->state == RCA_CONN_UP) {
 		rca_conn_send(conn, RCA_RECORD_RTU);	/* the peer lacks it */
@@ -150,13 +150,13 @@ static void handle_rep(struct rca_trunk_conn *conn, const struct rca_trunk_recor
 	}
 	spin_unlock(&trunk->lock);
 	if (has_ended)
-		answer(trunk, NULL, &no_conn);
+		answer_record(trunk, NULL, &no_conn);
 	if (!expected)
 		return;
-	set_qp(&event.conn, &record->qp);
+	set_tp_conn_qp(&event.conn, &record->qp);
 	event.conn.retry_count = 0;
 	set_private_data(&event.conn, &buf, IB_CM_REP_PRIVATE_DATA_SIZE, record);
-	call_back(conn, &event);
+	call_owner(conn, &event);
 }
 
 static void handle_rtu(struct rca_trunk_conn *conn)
@@ -173,7 +173,7 @@ static void handle_rtu(struct rca_trunk_conn *conn)
 	}
 	spin_unlock(&trunk->lock);
 	if (expected)
-		call_back(conn, &event);
+		call_owner(conn, &event);
 }
 
 static void handle_rej(struct rca_trunk_conn *conn, const struct rca_trunk_record *record)
@@ -204,7 +204,7 @@ static void handle_rej(struct rca_trunk_conn *conn, const struct rca_trunk_recor
 	if (!expected)
 		return;
 	set_private_data(&event.conn, &buf, IB_CM_REJ_PRIVATE_DATA_SIZE, record);
-	call_back(conn, &event);
+	call_owner(conn, &event);
 }
 
 static bool has_peer(const struct rca_trunk_conn *conn)
@@ -234,7 +234,7 @@ static void handle_dreq(struct rca_trunk_conn *conn, const struct rca_trunk_reco
 		rca_conn_send(conn, RCA_RECORD_DREP);
 	spin_unlock(&trunk->lock);
 	if (expected)
-		call_back(conn, &event);
+		call_owner(conn, &event);
 }
 
 static void handle_drep(struct rca_trunk_conn *conn)
@@ -249,7 +249,7 @@ static void handle_drep(struct rca_trunk_conn *conn)
 		rca_conn_enter_timewait(conn);
 	spin_unlock(&trunk->lock);
 	if (expected)
-		call_back(conn, &event);
+		call_owner(conn, &event);
 }
 
 static void handle_held(struct rca_trunk_conn *conn, const struct rca_trunk_record *record)
@@ -266,7 +266,7 @@ static void handle_held(struct rca_trunk_conn *conn, const struct rca_trunk_reco
 	}
 	spin_unlock(&trunk->lock);
 	if (expected)
-		call_back(conn, &event);
+		call_owner(conn, &event);
 }
 
 /* The peer has a connection: tell it if this host has not. */
@@ -282,7 +282,7 @@ static void handle_ask(struct rca_trunk_conn *conn, const struct rca_trunk_recor
 		    (conn->peer_qpn && record->qp.qp_num && record->qp.qp_num != conn->peer_qpn);
 	spin_unlock(&trunk->lock);
 	if (has_ended)
-		answer(trunk, NULL, &no_conn);
+		answer_record(trunk, NULL, &no_conn);
 }
 
 /* Passive side: set up a connection from its REQ. Returns 0 or a negative errno. */
@@ -295,7 +295,7 @@ static int read_req(struct rca_trunk_conn *conn, const struct rca_trunk_record *
 	conn->state = RCA_CONN_REQ_RCVD;
 	conn->qp_type = record->qp_type;
 	conn->retry_count = record->qp.retry_count;
-	keep_peer(conn, &record->qp);
+	keep_peer_qp(conn, &record->qp);
 	return rca_conn_set_path(conn, path, conn->trunk->sgid_attr);
 }
 
@@ -316,7 +316,7 @@ static int route_req(struct rca_trunk_conn *conn, const struct rca_trunk_record 
 	};
 	struct private_data buf;
 
-	set_qp(&req.conn, &record->qp);
+	set_tp_conn_qp(&req.conn, &record->qp);
 	set_private_data(&req.conn, &buf, IB_CM_REQ_PRIVATE_DATA_SIZE, record);
 	/* During the unload of the module, the peer has to use ib_cm. */
 	if (!rca_trunks_enabled())
@@ -328,7 +328,7 @@ static int route_req(struct rca_trunk_conn *conn, const struct rca_trunk_record 
  * Answer a refused REQ. @conn: its connection, which has no other user, and which a callback may
  * have rejected; NULL: there is none.
  */
-static void refuse(struct rca_trunk *trunk, u32 number, struct rca_trunk_conn *conn, int err)
+static void refuse_req(struct rca_trunk *trunk, u32 number, struct rca_trunk_conn *conn, int err)
 {
 	struct rca_trunk_record record = { .type = RCA_RECORD_REJ, .conn = number };
 
@@ -355,7 +355,7 @@ static void refuse(struct rca_trunk *trunk, u32 number, struct rca_trunk_conn *c
 		record.reason = IB_CM_REJ_CONSUMER_DEFINED;
 		break;
 	}
-	answer(trunk, conn, &record);
+	answer_record(trunk, conn, &record);
 }
 
 /*
@@ -383,7 +383,7 @@ static int handle_req_again(struct rca_trunk_conn *conn, const struct rca_trunk_
 	}
 }
 
-static int handle_req(struct rca_trunk *trunk, const struct rca_trunk_record *record)
+static int handle_req_record(struct rca_trunk *trunk, const struct rca_trunk_record *record)
 {
 	struct rca_trunk_conn *conn;
 	struct sa_path_rec path;
@@ -404,7 +404,7 @@ static int handle_req(struct rca_trunk *trunk, const struct rca_trunk_record *re
 	else
 		conn = NULL;	/* of an older request */
 	if (!conn) {
-		refuse(trunk, record->conn, NULL, ret);
+		refuse_req(trunk, record->conn, NULL, ret);
 		return 0;
 	}
 	ret = read_req(conn, record, &path);
@@ -413,7 +413,7 @@ static int handle_req(struct rca_trunk *trunk, const struct rca_trunk_record *re
 	if (!ret)
 		ret = route_req(conn, record, &path);
 	if (ret)
-		refuse(trunk, record->conn, conn, ret);
+		refuse_req(trunk, record->conn, conn, ret);
 	return 0;
 }
 
@@ -424,9 +424,9 @@ static void handle_unknown(struct rca_trunk *trunk, const struct rca_trunk_recor
 	const struct rca_trunk_record no_conn = no_connection(record);
 
 	if (record->type == RCA_RECORD_DREQ && !READ_ONCE(trunk->no_drep))
-		answer(trunk, NULL, &drep);
+		answer_record(trunk, NULL, &drep);
 	else if (record->type == RCA_RECORD_REP || record->type == RCA_RECORD_ASK)
-		answer(trunk, NULL, &no_conn);
+		answer_record(trunk, NULL, &no_conn);
 }
 
 static void handle_known(struct rca_trunk_conn *conn, const struct rca_trunk_record *record)
@@ -468,7 +468,7 @@ int rca_conn_record(struct rca_trunk *trunk, const struct rca_trunk_record *reco
 	if (!record->conn)
 		return -EPROTO;
 	if (record->type == RCA_RECORD_REQ)
-		return handle_req(trunk, record);
+		return handle_req_record(trunk, record);
 	spin_lock(&trunk->lock);
 	conn = rca_conn_get(trunk, record->conn);
 	spin_unlock(&trunk->lock);
@@ -530,7 +530,7 @@ static int handle_records(struct rca_trunk_link *link, const u8 *data, u16 len, 
  * accepts packets from any sender that knows its number, but only the peer knows the cookie. The
  * first frame of the peer proves that the QP works.
  */
-static int receive(struct rca_trunk_link *link, const u8 *data, u32 len)
+static int receive_frame(struct rca_trunk_link *link, const u8 *data, u32 len)
 {
 	struct rca_trunk *trunk = link->trunk;
 	struct rca_frame_hdr hdr;
@@ -562,7 +562,7 @@ static int receive(struct rca_trunk_link *link, const u8 *data, u32 len)
 }
 
 /* Post the buffer of a handled frame again. Returns 0 or a negative errno. */
-static int post_again(struct rca_trunk_link *link, struct rca_link_buf *buf)
+static int post_receive_again(struct rca_trunk_link *link, struct rca_link_buf *buf)
 {
 	struct rca_trunk *trunk = link->trunk;
 	int ret = 0;
@@ -611,15 +611,14 @@ void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 		rca_link_tell(link, RCA_LINK_END);
 		return;
 	}
-	ib_dma_sync_single_for_cpu(link->trunk->dev->ibdev, buf->dma, RCA_FRAME_MAX,
-				   DMA_FROM_DEVICE);
+	ib_dma_sync_single_for_cpu(rca_link_ibdev(link), buf->dma, RCA_FRAME_MAX, DMA_FROM_DEVICE);
 	if (trace_rca_frame_enabled())
 		rca_trunk_trace_frame(link, false, buf->data, wc->byte_len);
-	ret = receive(link, buf->data, wc->byte_len);
+	ret = receive_frame(link, buf->data, wc->byte_len);
 	if (ret) {
 		end_bad_link(link, ret == -EBADMSG ? "a frame was not the peer's" :
 						     "a frame was malformed");
-	} else if (post_again(link, buf)) {
+	} else if (post_receive_again(link, buf)) {
 		rca_trunk_because(link->trunk, "a buffer could not be posted");
 		rca_link_tell(link, RCA_LINK_END);
 	}
@@ -638,7 +637,7 @@ void rca_link_receive_done(struct ib_cq *cq, struct ib_wc *wc)
 #define BATCH	256
 
 /* Count a connection that a loop has visited. May release and retake the lock of the trunk. */
-static void visited(struct rca_trunk *trunk, unsigned int *count)
+static void count_visited(struct rca_trunk *trunk, unsigned int *count)
 {
 	if (++*count % BATCH)
 		return;
@@ -648,7 +647,7 @@ static void visited(struct rca_trunk *trunk, unsigned int *count)
 }
 
 /* Fill in the event that reports an expired timer, and set the next state. */
-static void set_timeout(struct rca_trunk_conn *conn, struct rca_tp_event *event)
+static void fill_timeout_event(struct rca_trunk_conn *conn, struct rca_tp_event *event)
 {
 	switch (conn->state) {
 	case RCA_CONN_REP_SENT:
@@ -673,7 +672,7 @@ static void set_timeout(struct rca_trunk_conn *conn, struct rca_tp_event *event)
 }
 
 /* Fill in the event that reports the loss of the session: the peer lacks the connection now. */
-static void set_loss(struct rca_trunk_conn *conn, struct rca_tp_event *event)
+static void fill_loss_event(struct rca_trunk_conn *conn, struct rca_tp_event *event)
 {
 	rca_conn_withdraw(conn);
 	if (conn->state == RCA_CONN_UP || conn->state == RCA_CONN_DREQ_SENT) {
@@ -691,12 +690,12 @@ static void set_loss(struct rca_trunk_conn *conn, struct rca_tp_event *event)
 }
 
 /* Report an event to the owner. Releases and retakes the lock of the trunk. */
-static void tell(struct rca_trunk_conn *conn, const struct rca_tp_event *event)
+static void tell_owner(struct rca_trunk_conn *conn, const struct rca_tp_event *event)
 {
 	struct rca_trunk *trunk = conn->trunk;
 
 	spin_unlock(&trunk->lock);
-	call_back(conn, event);
+	call_owner(conn, event);
 	cond_resched();
 	spin_lock(&trunk->lock);
 	rca_conn_callback_done(conn);
@@ -706,7 +705,7 @@ static void tell(struct rca_trunk_conn *conn, const struct rca_tp_event *event)
  * Handle the first timer; returns false unless it has expired. @next: its time, or 0 without
  * timers.
  */
-static bool end_first(struct rca_trunk *trunk, u64 *next)
+static bool handle_first_timer(struct rca_trunk *trunk, u64 *next)
 {
 	struct rca_tp_event event = {};
 	struct rca_trunk_conn *conn;
@@ -721,10 +720,10 @@ static bool end_first(struct rca_trunk *trunk, u64 *next)
 	rca_conn_stop_timer(conn);
 	conn->callbacks++;
 	if (!rca_conn_has_session(conn) && conn->state != RCA_CONN_TIMEWAIT)
-		set_loss(conn, &event);
+		fill_loss_event(conn, &event);
 	else
-		set_timeout(conn, &event);
-	tell(conn, &event);
+		fill_timeout_event(conn, &event);
+	tell_owner(conn, &event);
 	return true;
 }
 
@@ -736,7 +735,7 @@ void rca_conn_timer_work(struct work_struct *work)
 
 	spin_lock(&trunk->lock);
 	trunk->timer_at = 0;
-	while (end_first(trunk, &next))
+	while (handle_first_timer(trunk, &next))
 		;
 	if (next)
 		rca_conn_wake_at(trunk, next);
@@ -756,21 +755,21 @@ static void drop_waiting(struct rca_trunk *trunk)
 		list_del_init(&conn->waiting);
 		rca_conn_withdraw(conn);
 		rca_conn_put_locked(conn);	/* got in rca_conn_send() */
-		visited(trunk, &count);
+		count_visited(trunk, &count);
 	}
 }
 
 /* Report the loss of the session to the owner. Releases and retakes the lock of the trunk. */
-static void lose(struct rca_trunk_conn *conn)
+static void lose_conn(struct rca_trunk_conn *conn)
 {
 	struct rca_tp_event event = {};
 
 	conn->callbacks++;
-	set_loss(conn, &event);
-	tell(conn, &event);
+	fill_loss_event(conn, &event);
+	tell_owner(conn, &event);
 }
 
-static bool is_request(const struct rca_trunk_conn *conn)
+static bool has_unsent_req(const struct rca_trunk_conn *conn)
 {
 	return !conn->is_answer && conn->to_send & BIT(RCA_RECORD_REQ);
 }
@@ -795,24 +794,24 @@ void rca_conn_not_linked(struct rca_trunk *trunk)
 	while (!list_empty(&trunk->waiting)) {
 		conn = list_first_entry(&trunk->waiting, struct rca_trunk_conn, waiting);
 		/* Set the others aside, to visit each once however many REQs follow. */
-		if (is_request(conn))
-			lose(conn);
+		if (has_unsent_req(conn))
+			lose_conn(conn);
 		else
 			list_move_tail(&conn->waiting, &kept);
-		visited(trunk, &count);
+		count_visited(trunk, &count);
 	}
 	list_splice(&kept, &trunk->waiting);
 	while ((trunk->tries >= MOST_TRIES || trunk->former || rca_trunk_is_barred(trunk)) &&
 	       (conn = xa_find(&trunk->conns, &number, ULONG_MAX, XA_PRESENT))) {
 		number++;
 		if (conn->state == RCA_CONN_REQ_SENT)
-			lose(conn);
-		visited(trunk, &count);
+			lose_conn(conn);
+		count_visited(trunk, &count);
 	}
 	spin_unlock(&trunk->lock);
 }
 
-static bool is_lost(const struct rca_trunk_conn *conn)
+static bool conn_is_lost(const struct rca_trunk_conn *conn)
 {
 	return conn->state != RCA_CONN_NEW && conn->state < RCA_CONN_TIMEWAIT;
 }
@@ -830,11 +829,11 @@ RCA_VISIBLE_IF_KUNIT void rca_conn_lost(struct rca_trunk *trunk)
 		number++;
 		rca_conn_forget(conn);
 		/* A connection still being set up fails when it sends its REQ. */
-		if (is_lost(conn))
-			lose(conn);
+		if (conn_is_lost(conn))
+			lose_conn(conn);
 		else if (conn->state == RCA_CONN_NEW)
 			WRITE_ONCE(conn->session, 0);
-		visited(trunk, &count);
+		count_visited(trunk, &count);
 	}
 	spin_unlock(&trunk->lock);
 }
@@ -876,7 +875,7 @@ void rca_conn_say_again(struct rca_trunk *trunk)
 			conn->ref++;	/* put in rca_link_fill() */
 			list_add_tail(&conn->waiting, &trunk->waiting);
 		}
-		visited(trunk, &count);
+		count_visited(trunk, &count);
 	}
 	spin_unlock(&trunk->lock);
 }

@@ -32,7 +32,7 @@ void rca_credits_init(struct rca_credits *credits, u64 cookie, u64 peer_cookie)
 }
 
 /* Frames that the peer has room for. */
-static u16 left(const struct rca_credits *credits)
+static u16 credits_left(const struct rca_credits *credits)
 {
 	return credits->granted - credits->used;
 }
@@ -48,7 +48,7 @@ static bool reports_many(const struct rca_credits *credits)
 /* Has the peer room for a frame with records? */
 bool rca_credits_may_send(const struct rca_credits *credits)
 {
-	return left(credits) >= (reports_many(credits) ? 1 : 2);
+	return credits_left(credits) >= (reports_many(credits) ? 1 : 2);
 }
 
 /* Must a frame be sent, even one without records, and may it? */
@@ -63,7 +63,7 @@ bool rca_credits_ack_due(const struct rca_credits *credits)
  */
 bool rca_credits_owed(const struct rca_credits *credits)
 {
-	return left(credits) <= RCA_LINK_RECEIVES / 2;
+	return credits_left(credits) <= RCA_LINK_RECEIVES / 2;
 }
 
 /* The peer requests a frame, which rca_credits_ack_due() requires. */
@@ -93,7 +93,7 @@ int rca_credits_receive(struct rca_credits *credits, const struct rca_frame_hdr 
 
 	if (hdr->cookie != credits->cookie)
 		return -EBADMSG;
-	if (now < left(credits) || now > RCA_LINK_RECEIVES)
+	if (now < credits_left(credits) || now > RCA_LINK_RECEIVES)
 		return -EPROTO;
 	credits->granted = hdr->credits;
 	return 0;

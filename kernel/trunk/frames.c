@@ -30,12 +30,6 @@
 #include "lib/trace.h"
 #include "transport/transport.h"
 
-static struct ib_device *ibdev_of(const struct rca_trunk_link *link)
-{
-	return link->trunk->dev->ibdev;
-}
-
-
 int rca_link_post_receive(struct rca_trunk_link *link, struct rca_link_buf *buf)
 {
 	struct ib_sge sge = {
@@ -49,11 +43,12 @@ int rca_link_post_receive(struct rca_trunk_link *link, struct rca_link_buf *buf)
 		.num_sge = 1,
 	};
 
-	ib_dma_sync_single_for_device(ibdev_of(link), buf->dma, RCA_FRAME_MAX, DMA_FROM_DEVICE);
+	ib_dma_sync_single_for_device(rca_link_ibdev(link), buf->dma, RCA_FRAME_MAX,
+				      DMA_FROM_DEVICE);
 	return ib_post_recv(link->qp, &wr, NULL);
 }
 
-static int post_send(struct rca_trunk_link *link, struct rca_link_buf *buf, u16 len)
+static int post_frame(struct rca_trunk_link *link, struct rca_link_buf *buf, u16 len)
 {
 	struct ib_sge sge = {
 		.addr = buf->dma,
@@ -71,7 +66,7 @@ static int post_send(struct rca_trunk_link *link, struct rca_link_buf *buf, u16 
 	lockdep_assert_held(&link->trunk->lock);
 	if (trace_rca_frame_enabled())
 		rca_trunk_trace_frame(link, true, buf->data, len);
-	ib_dma_sync_single_for_device(ibdev_of(link), buf->dma, len, DMA_TO_DEVICE);
+	ib_dma_sync_single_for_device(rca_link_ibdev(link), buf->dma, len, DMA_TO_DEVICE);
 	link->under_way++;
 	link->posted++;
 	if (!link->watched) {
@@ -109,7 +104,7 @@ static int send_frame(struct rca_trunk_link *link)
 		link->owed_at = jiffies;
 	}
 	rca_frame_hdr_pack(buf->data, &hdr);
-	return post_send(link, buf, hdr.len);
+	return post_frame(link, buf, hdr.len);
 }
 
 /* Completion handler of a SEND. */
@@ -152,20 +147,20 @@ bool rca_link_needs_completion(const struct rca_trunk_link *link)
 }
 
 /* Are frames of the link sent? If one is lost, another link follows. */
-static bool works(const struct rca_trunk_link *link)
+static bool link_works(const struct rca_trunk_link *link)
 {
 	return link->ready && !link->closed;
 }
 
 /* May another frame be sent now? */
-static bool may_send(const struct rca_trunk_link *link)
+static bool link_may_send(const struct rca_trunk_link *link)
 {
-	return works(link) && link->under_way < RCA_LINK_SENDS &&
+	return link_works(link) && link->under_way < RCA_LINK_SENDS &&
 	       rca_credits_may_send(&link->credits);
 }
 
 /* A frame could not be posted. */
-static void post_failed(struct rca_trunk_link *link)
+static void handle_post_failure(struct rca_trunk_link *link)
 {
 	link->unsent = true;
 	rca_trunk_because(link->trunk, "a frame could not be posted");
@@ -173,7 +168,7 @@ static void post_failed(struct rca_trunk_link *link)
 }
 
 /* Append a record to the open frame. Returns 0 or a negative errno; -EMSGSIZE: no room. */
-static int append(struct rca_trunk_link *link, const struct rca_trunk_record *record)
+static int append_record(struct rca_trunk_link *link, const struct rca_trunk_record *record)
 {
 	u8 *data = link->frames[link->posted % RCA_LINK_FRAMES].data + RCA_FRAME_HDR_LEN;
 	int len;
@@ -196,16 +191,16 @@ static int append(struct rca_trunk_link *link, const struct rca_trunk_record *re
  */
 int rca_link_add(struct rca_trunk_link *link, const struct rca_trunk_record *record)
 {
-	int ret = append(link, record);
+	int ret = append_record(link, record);
 
 	lockdep_assert_held(&link->trunk->lock);
 	if (ret != -EMSGSIZE)
 		return ret;
-	if (!may_send(link))
+	if (!link_may_send(link))
 		return -EAGAIN;
 	if (!send_frame(link))
-		return append(link, record);
-	post_failed(link);
+		return append_record(link, record);
+	handle_post_failure(link);
 	return -EAGAIN;
 }
 
@@ -248,7 +243,7 @@ static void make_record(const struct rca_trunk_conn *conn, u8 type,
 }
 
 /* Put the records of a connection into frames. Returns false if a record found no room. */
-static bool fill_from(struct rca_trunk_link *link, struct rca_trunk_conn *conn)
+static bool fill_from_conn(struct rca_trunk_link *link, struct rca_trunk_conn *conn)
 {
 	struct rca_trunk_record record;
 	u8 type;
@@ -263,7 +258,8 @@ static bool fill_from(struct rca_trunk_link *link, struct rca_trunk_conn *conn)
 			return false;
 		WARN_ON_ONCE(ret);	/* its fields have been checked */
 		conn->to_send &= ~BIT(type);
-		if (type == RCA_RECORD_DREQ && conn->state == RCA_CONN_DREQ_SENT && works(link)) {
+		if (type == RCA_RECORD_DREQ && conn->state == RCA_CONN_DREQ_SENT &&
+		    link_works(link)) {
 			conn->told = true;
 			rca_conn_set_timer(conn, 0);	/* reports the end */
 		}
@@ -280,7 +276,7 @@ RCA_VISIBLE_IF_KUNIT bool rca_link_fill(struct rca_trunk_link *link)
 	lockdep_assert_held(&trunk->lock);
 	while (!list_empty(&trunk->waiting)) {
 		conn = list_first_entry(&trunk->waiting, struct rca_trunk_conn, waiting);
-		if (!fill_from(link, conn))
+		if (!fill_from_conn(link, conn))
 			return false;
 		list_del_init(&conn->waiting);
 		rca_conn_put_locked(conn);	/* got in rca_conn_send() */
@@ -295,26 +291,26 @@ RCA_VISIBLE_IF_KUNIT bool rca_link_fill(struct rca_trunk_link *link)
 void rca_link_push(struct rca_trunk_link *link)
 {
 	lockdep_assert_held(&link->trunk->lock);
-	if (!works(link))
+	if (!link_works(link))
 		return;
 	rca_link_fill(link);
-	if (may_send(link) && ((link->filled && !link->under_way) ||
-			       rca_credits_ack_due(&link->credits)) && send_frame(link))
-		post_failed(link);
+	if (link_may_send(link) && ((link->filled && !link->under_way) ||
+				    rca_credits_ack_due(&link->credits)) && send_frame(link))
+		handle_post_failure(link);
 }
 
 /*
  * Sends the records that wait: now, or by the work of the link; without a link, one is opened for
  * them. Expects @trunk->lock to be held.
  */
-static void push(struct rca_trunk *trunk)
+static void push_waiting(struct rca_trunk *trunk)
 {
 	struct rca_trunk_link *link = trunk->link;
 
 	lockdep_assert_held(&trunk->lock);
 	if (trunk->handling)
 		return;
-	if (!link || !works(link)) {
+	if (!link || !link_works(link)) {
 		rca_open_again(trunk);
 		return;
 	}
@@ -334,7 +330,7 @@ void rca_trunk_probe(struct rca_trunk *trunk)
 
 	lockdep_assert_held(&trunk->lock);
 	rca_link_add(trunk->link, &ping);	/* without room, other frames are under way */
-	push(trunk);
+	push_waiting(trunk);
 }
 
 /*
@@ -353,7 +349,7 @@ void rca_conn_send(struct rca_trunk_conn *conn, enum rca_record_type type)
 		conn->ref++;	/* put in rca_link_fill() */
 		list_add_tail(&conn->waiting, &trunk->waiting);
 	}
-	push(trunk);
+	push_waiting(trunk);
 }
 
 /*
@@ -366,7 +362,8 @@ bool rca_conn_send_dreq(struct rca_trunk_conn *conn)
 	struct rca_trunk_link *link = conn->trunk->link;
 
 	rca_conn_send(conn, RCA_RECORD_DREQ);
-	if (!rca_conn_has_session(conn) || !link || !works(link) || !fill_from(link, conn))
+	if (!rca_conn_has_session(conn) || !link || !link_works(link) ||
+	    !fill_from_conn(link, conn))
 		return false;
 	if (!list_empty(&conn->waiting)) {
 		list_del_init(&conn->waiting);

@@ -35,7 +35,7 @@
 /* Upper bound of trunk_idle_s; keeps seconds * HZ from overflowing. */
 #define MOST_IDLE_S	3600U
 
-static int set_idle(const char *val, const struct kernel_param *param)
+static int set_trunk_idle_s(const char *val, const struct kernel_param *param)
 {
 	int ret = param_set_uint(val, param);
 
@@ -45,7 +45,7 @@ static int set_idle(const char *val, const struct kernel_param *param)
 }
 
 static const struct kernel_param_ops idle_ops = {
-	.set = set_idle,
+	.set = set_trunk_idle_s,
 	.get = param_get_uint,
 };
 
@@ -61,7 +61,7 @@ MODULE_PARM_DESC(trunk_idle_s, "seconds without a message after which a trunk is
 RCA_VISIBLE_IF_KUNIT unsigned int rca_peer_death_ms;
 
 /* Start the keepalive of a peer, whose earlier silence does not count. Under RCU. */
-static void watch_peer(struct rca_trunk *trunk)
+static void start_keepalive(struct rca_trunk *trunk)
 {
 	spin_lock(&trunk->lock);
 	if (!trunk->gone) {
@@ -85,7 +85,7 @@ static int set_peer_death_ms(const char *val, const struct kernel_param *param)
 		return -EINVAL;
 	}
 	WRITE_ONCE(rca_peer_death_ms, ms);
-	rca_trunks_for_parameter(watch_peer);
+	rca_trunks_for_parameter(start_keepalive);
 	return 0;
 }
 
@@ -110,7 +110,6 @@ bool rca_watch_is_on(const struct rca_trunk *trunk)
 	return death_time() && trunk->session && trunk->users;
 }
 
-
 bool rca_watch_needs_link(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
@@ -124,7 +123,7 @@ static unsigned long idle_time(void)
 }
 
 /* May the link of a trunk end when it is idle? The keepalive needs its link. */
-static bool may_idle(const struct rca_trunk *trunk)
+static bool link_may_idle(const struct rca_trunk *trunk)
 {
 	return trunk->link && trunk->link->ready && !rca_watch_is_on(trunk);
 }
@@ -135,7 +134,7 @@ bool rca_watch_is_idle(struct rca_trunk *trunk)
 	bool idle;
 
 	spin_lock(&trunk->lock);
-	idle = may_idle(trunk) && !trunk->port_down && !trunk->link->under_way &&
+	idle = link_may_idle(trunk) && !trunk->port_down && !trunk->link->under_way &&
 	       list_empty(&trunk->waiting) &&
 	       time_after_eq(jiffies, trunk->link->used_at + idle_time());
 	spin_unlock(&trunk->lock);
@@ -150,7 +149,7 @@ RCA_VISIBLE_IF_KUNIT unsigned long rca_watch_idle_for(const struct rca_trunk *tr
 {
 	const struct rca_trunk_link *link = trunk->link;
 
-	if (!may_idle(trunk) || !trunk->up || rca_link_is_ending(link) || link->under_way ||
+	if (!link_may_idle(trunk) || !trunk->up || rca_link_is_ending(link) || link->under_way ||
 	    rca_watch_needs_link(trunk))
 		return 0;
 	return jiffies - link->used_at;
@@ -170,7 +169,7 @@ bool rca_watch_is_silent(const struct rca_trunk *trunk)
 }
 
 /* Does the port still have the GID and the partition of a trunk? */
-static bool port_has(const struct rca_trunk *trunk)
+static bool port_has_gid_and_pkey(const struct rca_trunk *trunk)
 {
 	const struct rca_peer_key *key = &trunk->key.peer;
 	struct ib_device *ibdev = trunk->dev->ibdev;
@@ -208,7 +207,7 @@ bool rca_watch_port_is_up(const struct rca_trunk *trunk)
 }
 
 /* Returns whether the state of the port has changed, so that the peer has to be pinged. */
-static bool take_change(struct rca_trunk *trunk)
+static bool take_port_change(struct rca_trunk *trunk)
 {
 	bool state_changed;
 
@@ -231,8 +230,8 @@ void rca_watch_port(struct rca_trunk *trunk)
 	if (trunk->link && !trunk->unusable && !trunk->port_down &&
 	    !READ_ONCE(trunk->port_changed))
 		return;
-	ask = take_change(trunk);
-	has = port_has(trunk);
+	ask = take_port_change(trunk);
+	has = port_has_gid_and_pkey(trunk);
 	down = !rca_watch_port_is_up(trunk);
 	spin_lock(&trunk->lock);
 	trunk->unusable = !has || (trunk->former && !trunk->hello.service_id);
@@ -260,7 +259,7 @@ void rca_watch_peer(struct rca_trunk *trunk)
 	spin_unlock(&trunk->lock);
 }
 
-static unsigned long backoff(unsigned int tries)
+static unsigned long link_backoff(unsigned int tries)
 {
 	return tries ? min(FIRST_BACKOFF << min(tries - 1, 16U), LAST_BACKOFF) : 0;
 }
@@ -271,10 +270,10 @@ unsigned long rca_watch_next_try(const struct rca_trunk *trunk)
 	lockdep_assert_held(&trunk->lock);
 	if (rca_trunk_is_barred(trunk))
 		return trunk->barred_until;
-	return trunk->tried_at + backoff(trunk->tries);
+	return trunk->tried_at + link_backoff(trunk->tries);
 }
 
-static unsigned long earlier(unsigned long a, unsigned long b)
+static unsigned long earlier_time(unsigned long a, unsigned long b)
 {
 	return time_before(a, b) ? a : b;
 }
@@ -290,7 +289,7 @@ static unsigned long link_time(const struct rca_trunk *trunk)
 		return idle_at;
 	/* A first connection may start the keepalive meanwhile. */
 	if (!rca_watch_is_on(trunk))
-		return earlier(idle_at, jiffies + death / RCA_WATCH_PROBES);
+		return earlier_time(idle_at, jiffies + death / RCA_WATCH_PROBES);
 	if (!trunk->up)
 		return trunk->heard_at + death;
 	return trunk->probed_at + death / RCA_WATCH_PROBES;
@@ -307,11 +306,11 @@ static unsigned long retry_time(const struct rca_trunk *trunk)
 	if (!rca_watch_is_on(trunk))
 		return at;
 	return trunk->unusable ? trunk->heard_at + death_time() :
-				 earlier(at, trunk->heard_at + death_time());
+				 earlier_time(at, trunk->heard_at + death_time());
 }
 
 /* Must the work of a trunk run again without an event? */
-static bool is_timed(const struct rca_trunk *trunk)
+static bool trunk_is_timed(const struct rca_trunk *trunk)
 {
 	if (trunk->link)
 		return trunk->link->ready || rca_watch_is_on(trunk);
@@ -340,7 +339,7 @@ unsigned long rca_watch_delay(struct rca_trunk *trunk)
 	bool timed;
 
 	spin_lock(&trunk->lock);
-	timed = trunk->port_down || is_timed(trunk);
+	timed = trunk->port_down || trunk_is_timed(trunk);
 	if (trunk->port_down)
 		at = port_time();
 	else if (timed)
@@ -403,7 +402,7 @@ module_param_cb(trunk_max, &trunk_max_ops, &rca_trunk_max, 0644);
 MODULE_PARM_DESC(trunk_max, "how many trunks may be open on a host, 1 to 4096, about 30 KiB each");
 
 /* Is the link of a trunk ending, so that its place will be free? */
-static bool is_leaving(const struct rca_trunk *trunk)
+static bool link_is_leaving(const struct rca_trunk *trunk)
 {
 	const struct rca_trunk_link *link = trunk->link;
 
@@ -412,10 +411,10 @@ static bool is_leaving(const struct rca_trunk *trunk)
 }
 
 /* Is a link being opened that no connection waits for? */
-static bool is_unused(const struct rca_trunk *trunk)
+static bool link_is_unused(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	return trunk->link && !trunk->up && !trunk->users && !is_leaving(trunk);
+	return trunk->link && !trunk->up && !trunk->users && !link_is_leaving(trunk);
 }
 
 /*
@@ -424,7 +423,7 @@ static bool is_unused(const struct rca_trunk *trunk)
  */
 static unsigned long spare_for(const struct rca_trunk *trunk, bool for_users)
 {
-	return for_users && is_unused(trunk) ? ULONG_MAX : rca_watch_idle_for(trunk);
+	return for_users && link_is_unused(trunk) ? ULONG_MAX : rca_watch_idle_for(trunk);
 }
 
 /*
@@ -432,7 +431,7 @@ static unsigned long spare_for(const struct rca_trunk *trunk, bool for_users)
  * connections, or idle for LEAST_IDLE and longest; NULL: there is none. @leaving: set to the number
  * of links that are ending.
  */
-static struct rca_trunk *find_oldest(bool for_users, unsigned int *leaving)
+static struct rca_trunk *find_spare(bool for_users, unsigned int *leaving)
 {
 	struct rca_trunk *trunk, *oldest = NULL;
 	unsigned long time, longest = LEAST_IDLE - 1;
@@ -441,7 +440,7 @@ static struct rca_trunk *find_oldest(bool for_users, unsigned int *leaving)
 	*leaving = 0;
 	list_for_each_entry(trunk, &placed, place) {
 		spin_lock(&trunk->lock);
-		*leaving += is_leaving(trunk);
+		*leaving += link_is_leaving(trunk);
 		time = spare_for(trunk, for_users);
 		spin_unlock(&trunk->lock);
 		if (time > longest) {
@@ -478,7 +477,7 @@ static bool make_place(bool for_users)
 	unsigned int leaving;
 
 	do {
-		oldest = find_oldest(for_users, &leaving);
+		oldest = find_spare(for_users, &leaving);
 		if (leaving > waiters)
 			return true;
 	} while (oldest && !end_spare(oldest, for_users));
@@ -486,14 +485,15 @@ static bool make_place(bool for_users)
 }
 
 /* Put a trunk into a list: of those with a place, or of those that wait for one. */
-static void enter(struct rca_trunk *trunk, enum rca_place has_place, struct list_head *list)
+static void enter_place_list(struct rca_trunk *trunk, enum rca_place has_place,
+			     struct list_head *list)
 {
 	lockdep_assert_held(&places_lock);
 	WRITE_ONCE(trunk->has_place, has_place);
 	list_move_tail(&trunk->place, list);
 }
 
-static bool has_users(struct rca_trunk *trunk)
+static bool trunk_has_users(struct rca_trunk *trunk)
 {
 	bool has;
 
@@ -511,16 +511,16 @@ static bool has_users(struct rca_trunk *trunk)
 enum rca_place rca_link_take_place(struct rca_trunk *trunk)
 {
 	unsigned int max = READ_ONCE(rca_trunk_max);
-	bool for_users = has_users(trunk);
+	bool for_users = trunk_has_users(trunk);
 	enum rca_place has_place;
 
 	spin_lock(&places_lock);
 	if (!trunk->has_place && places < max) {
 		places++;
-		enter(trunk, RCA_PLACE_TAKEN, &placed);
+		enter_place_list(trunk, RCA_PLACE_TAKEN, &placed);
 	} else if (!trunk->has_place && make_place(for_users) && places == max) {
 		waiters++;
-		enter(trunk, RCA_PLACE_WAITS, for_users ? &used : &waiting);
+		enter_place_list(trunk, RCA_PLACE_WAITS, for_users ? &used : &waiting);
 	}
 	has_place = trunk->has_place;
 	spin_unlock(&places_lock);
@@ -531,7 +531,7 @@ enum rca_place rca_link_take_place(struct rca_trunk *trunk)
  * Give a free place to the trunk that has waited longest, with connections if one has. A waiting
  * trunk is not dropped.
  */
-static void pass_on(void)
+static void pass_place_on(void)
 {
 	struct rca_trunk *next = list_first_entry_or_null(list_empty(&used) ? &waiting : &used,
 							  struct rca_trunk, place);
@@ -542,7 +542,7 @@ static void pass_on(void)
 		return;
 	}
 	waiters--;
-	enter(next, RCA_PLACE_TAKEN, &placed);
+	enter_place_list(next, RCA_PLACE_TAKEN, &placed);
 	rca_trunk_run(next);
 }
 
@@ -551,7 +551,7 @@ void rca_link_leave_place(struct rca_trunk *trunk)
 {
 	spin_lock(&places_lock);
 	if (trunk->has_place == RCA_PLACE_TAKEN)
-		pass_on();
+		pass_place_on();
 	else if (trunk->has_place == RCA_PLACE_WAITS)
 		waiters--;
 	WRITE_ONCE(trunk->has_place, RCA_PLACE_NONE);

@@ -22,7 +22,6 @@ static struct workqueue_struct *link_wq;
 /* Ends links, which may wait for a driver, without delaying other works. */
 static struct workqueue_struct *end_wq;
 
-
 int __init rca_links_init(void)
 {
 	link_wq = alloc_workqueue("rdma_cm_alt_link", WQ_UNBOUND, 0);
@@ -69,7 +68,10 @@ void rca_link_run_overdue(struct rca_trunk_link *link, unsigned long delay)
 	mod_delayed_work(link_wq, &link->overdue, delay);
 }
 
-/* Run end_work(), which puts the first reference of the link, after @delay jiffies. Any context. */
+/*
+ * Run link_end_work(), which puts the first reference of the link, after @delay jiffies. Any
+ * context.
+ */
 void rca_link_run_end(struct rca_trunk_link *link, unsigned long delay)
 {
 	queue_delayed_work(end_wq, &link->end, delay);
@@ -127,7 +129,6 @@ void rca_link_tell(struct rca_trunk_link *link, unsigned int news)
 	set_bit(news, &link->news);
 	rca_trunk_run(link->trunk);
 }
-
 
 bool rca_link_is_ending(const struct rca_trunk_link *link)
 {

@@ -43,7 +43,7 @@
 /* Retries while the peer has no receive buffer: 7 is no limit (IBTA). */
 #define RNR_RETRIES	7
 
-static void set_open(struct rca_trunk_link *link, struct rca_trunk_open *open)
+static void set_open_data(struct rca_trunk_link *link, struct rca_trunk_open *open)
 {
 	memset(open, 0, sizeof(*open));
 	rca_peers_fill_hello(&link->trunk->key.peer, link->trunk->dev, &open->hello);
@@ -51,7 +51,7 @@ static void set_open(struct rca_trunk_link *link, struct rca_trunk_open *open)
 	open->cookie = link->cookie;
 }
 
-static int send_req(struct rca_trunk_link *link)
+static int send_link_req(struct rca_trunk_link *link)
 {
 	u8 data[RCA_TRUNK_REQ_LEN];
 	struct ib_cm_req_param param = {
@@ -72,13 +72,13 @@ static int send_req(struct rca_trunk_link *link)
 	};
 	struct rca_trunk_open open;
 
-	set_open(link, &open);
+	set_open_data(link, &open);
 	open.last = link->trunk->last;
 	rca_trunk_req_pack(data, &open);
 	return ib_send_cm_req(link->cm_id, &param);
 }
 
-static int send_rep(struct rca_trunk_link *link)
+static int send_link_rep(struct rca_trunk_link *link)
 {
 	u8 data[RCA_TRUNK_REP_LEN];
 	struct ib_cm_rep_param param = {
@@ -91,13 +91,13 @@ static int send_rep(struct rca_trunk_link *link)
 	};
 	struct rca_trunk_open open;
 
-	set_open(link, &open);
+	set_open_data(link, &open);
 	rca_trunk_rep_pack(data, &open);
 	return ib_send_cm_rep(link->cm_id, &param);
 }
 
 /* The REP must come from the load of the peer's module that has sent the hello. */
-static bool take_rep(struct rca_trunk_link *link, const void *data, u32 qpn)
+static bool take_link_rep(struct rca_trunk_link *link, const void *data, u32 qpn)
 {
 	struct rca_trunk_open open;
 
@@ -113,7 +113,7 @@ static bool take_rep(struct rca_trunk_link *link, const void *data, u32 qpn)
 }
 
 /* A DREQ ends the link. If it names the session, the connections of the peer have ended, too. */
-static unsigned int take_dreq(struct rca_trunk_link *link, const void *data)
+static unsigned int take_link_dreq(struct rca_trunk_link *link, const void *data)
 {
 	struct rca_trunk *trunk = link->trunk;
 	bool lost = false;
@@ -130,7 +130,7 @@ static unsigned int take_dreq(struct rca_trunk_link *link, const void *data)
 }
 
 /* Reason why a link ends after an event of ib_cm. */
-static const char *why_ended(enum ib_cm_event_type event)
+static const char *why_link_ended(enum ib_cm_event_type event)
 {
 	switch (event) {
 	case IB_CM_REP_RECEIVED:
@@ -167,7 +167,7 @@ int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 		return 0;
 	switch (event->event) {
 	case IB_CM_REP_RECEIVED:
-		if (take_rep(link, event->private_data, event->param.rep_rcvd.remote_qpn))
+		if (take_link_rep(link, event->private_data, event->param.rep_rcvd.remote_qpn))
 			news = RCA_LINK_REP;
 		break;
 	case IB_CM_REJ_RECEIVED:
@@ -185,7 +185,7 @@ int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 		news = RCA_LINK_RTU;
 		break;
 	case IB_CM_DREQ_RECEIVED:
-		news = take_dreq(link, event->private_data);
+		news = take_link_dreq(link, event->private_data);
 		ib_send_cm_drep(cm_id, NULL, 0);
 		break;
 	default:
@@ -194,7 +194,7 @@ int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 	if (READ_ONCE(link->closed))	/* pairs with rca_link_end() */
 		goto out_put;
 	if (news == RCA_LINK_END || news == RCA_LINK_LOST)
-		rca_trunk_because(link->trunk, why_ended(event->event));
+		rca_trunk_because(link->trunk, why_link_ended(event->event));
 	rca_link_tell(link, news);
 out_put:
 	rca_link_put(link);	/* got in rca_link_get_live() */
@@ -212,7 +212,7 @@ static int find_path(struct rca_trunk_link *link)
  * Connections over InfiniBand take their paths from that of the link, with the hop limit that ib_cm
  * reports.
  */
-static void keep_path(struct rca_trunk_link *link)
+static void keep_link_path(struct rca_trunk_link *link)
 {
 	struct rca_trunk *trunk = link->trunk;
 	u8 hop_limit = trunk->path.hop_limit;
@@ -225,18 +225,18 @@ static void keep_path(struct rca_trunk_link *link)
 	spin_unlock(&trunk->lock);
 }
 
-static int start_active(struct rca_trunk_link *link)
+static int start_active_link(struct rca_trunk_link *link)
 {
 	if (!rca_watch_port_is_up(link->trunk))
 		return -ENETDOWN;
-	link->cm_id = ib_create_cm_id(link->trunk->dev->ibdev, rca_link_handler, link);
+	link->cm_id = ib_create_cm_id(rca_link_ibdev(link), rca_link_handler, link);
 	if (IS_ERR(link->cm_id))
 		return PTR_ERR(link->cm_id);
-	return rca_link_create_qp(link) ?: send_req(link);
+	return rca_link_create_qp(link) ?: send_link_req(link);
 }
 
 /* Join the session before a frame can arrive. */
-static int start_passive(struct rca_trunk_link *link)
+static int start_passive_link(struct rca_trunk_link *link)
 {
 	int ret;
 
@@ -244,10 +244,10 @@ static int start_passive(struct rca_trunk_link *link)
 	if (ret)
 		return ret;
 	rca_trunk_join_session(link->trunk, link);
-	return rca_link_connect_qp(link) ?: send_rep(link);
+	return rca_link_connect_qp(link) ?: send_link_rep(link);
 }
 
-static int finish_active(struct rca_trunk_link *link)
+static int finish_active_link(struct rca_trunk_link *link)
 {
 	rca_trunk_join_session(link->trunk, link);
 	return rca_link_connect_qp(link) ?: ib_send_cm_rtu(link->cm_id, NULL, 0);
@@ -257,7 +257,7 @@ static int finish_active(struct rca_trunk_link *link)
  * Each end sends a frame as soon as it is connected, to prove that the link works: a PING, and what
  * its connections have to say.
  */
-static void connected(struct rca_trunk_link *link)
+static void link_connected(struct rca_trunk_link *link)
 {
 	struct rca_trunk *trunk = link->trunk;
 
@@ -274,7 +274,7 @@ static void connected(struct rca_trunk_link *link)
 	spin_unlock(&trunk->lock);
 }
 
-static void set_up(struct rca_trunk *trunk)
+static void report_trunk_open(struct rca_trunk *trunk)
 {
 	spin_lock(&trunk->lock);
 	trunk->tries = 0;
@@ -294,19 +294,19 @@ int rca_link_step(struct rca_trunk_link *link)
 	if (!ret && test_and_clear_bit(RCA_LINK_START, &link->news))
 		ret = find_path(link);
 	if (!ret && test_and_clear_bit(RCA_LINK_PATH, &link->news)) {
-		keep_path(link);
-		ret = link->active ? start_active(link) : start_passive(link);
+		keep_link_path(link);
+		ret = link->active ? start_active_link(link) : start_passive_link(link);
 	}
 	if (!ret && test_and_clear_bit(RCA_LINK_REP, &link->news)) {
-		ret = finish_active(link);
+		ret = finish_active_link(link);
 		if (!ret)
-			connected(link);
+			link_connected(link);
 	}
 	if (!ret && test_and_clear_bit(RCA_LINK_RTU, &link->news))
-		connected(link);
+		link_connected(link);
 	if (!ret && test_and_clear_bit(RCA_LINK_UP, &link->news)) {
-		connected(link);	/* the RTU may come later */
-		set_up(link->trunk);
+		link_connected(link);	/* the RTU may come later */
+		report_trunk_open(link->trunk);
 	}
 	return ret;
 }
@@ -315,7 +315,7 @@ int rca_link_step(struct rca_trunk_link *link)
  * Send a DREQ that names the lost session, or says that the link was idle. ib_cm does not repeat
  * this message.
  */
-static void tell_why(struct rca_trunk_link *link)
+static void send_link_dreq(struct rca_trunk_link *link)
 {
 	u8 data[RCA_TRUNK_DREQ_LEN];
 
@@ -340,7 +340,7 @@ static void destroy_cm_id(struct rca_trunk_link *link)
 	if (IS_ERR_OR_NULL(link->cm_id))
 		return;
 	if (link->lost || link->idle)
-		tell_why(link);
+		send_link_dreq(link);
 	ib_destroy_cm_id(link->cm_id);
 	link->cm_id = NULL;
 }
@@ -350,7 +350,7 @@ static void destroy_cm_id(struct rca_trunk_link *link)
  * the peer is dead, or another link continues the session. The work has the first reference of the
  * link.
  */
-static void end_work(struct work_struct *work)
+static void link_end_work(struct work_struct *work)
 {
 	struct rca_trunk_link *link = container_of(to_delayed_work(work), struct rca_trunk_link,
 						   end);
@@ -366,9 +366,9 @@ static void end_work(struct work_struct *work)
 
 /*
  * End the link of a trunk, and with @lost also its session. Afterwards nothing is received or sent,
- * late callbacks change nothing, and the trunk has neither a link nor a place. end_work() frees the
- * rest; until then the link holds the trunk, which holds the device. While the port is down, the
- * connection of ib_cm stays.
+ * late callbacks change nothing, and the trunk has neither a link nor a place. link_end_work()
+ * frees the rest; until then the link holds the trunk, which holds the device. While the port is
+ * down, the connection of ib_cm stays.
  *
  * An idle link has delivered everything. After any other one, or if a SEND has failed, the ends may
  * not agree, so another link is wanted. Returns whether the session ends: @lost, or the peer has
@@ -409,7 +409,7 @@ bool rca_link_end(struct rca_trunk_link *link, bool lost)
 	}
 	spin_unlock(&trunk->lock);
 	lost |= test_bit(RCA_LINK_LOST, &link->news);
-	INIT_DELAYED_WORK(&link->end, end_work);
+	INIT_DELAYED_WORK(&link->end, link_end_work);
 	rca_link_run_end(link, 0);
 	rca_trunk_closed(trunk, failed, lost);
 	return lost;

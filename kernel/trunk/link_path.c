@@ -47,13 +47,13 @@
 
 static struct ib_sa_client sa_client;
 
-static int set_traffic_class(const char *val, const struct kernel_param *param)
+static int set_trunk_traffic_class(const char *val, const struct kernel_param *param)
 {
 	return param_set_uint_minmax(val, param, 0, U8_MAX);
 }
 
 static const struct kernel_param_ops traffic_class_ops = {
-	.set = set_traffic_class,
+	.set = set_trunk_traffic_class,
 	.get = param_get_uint,
 };
 
@@ -64,13 +64,13 @@ RCA_VISIBLE_IF_KUNIT unsigned int rca_trunk_sl;
 module_param_cb(trunk_traffic_class, &traffic_class_ops, &rca_trunk_traffic_class, 0644);
 MODULE_PARM_DESC(trunk_traffic_class, "traffic class (type of service) of trunks that are opened from now on, 0 to 255");
 
-static int set_sl(const char *val, const struct kernel_param *param)
+static int set_trunk_sl(const char *val, const struct kernel_param *param)
 {
 	return param_set_uint_minmax(val, param, 0, 15);
 }
 
 static const struct kernel_param_ops sl_ops = {
-	.set = set_sl,
+	.set = set_trunk_sl,
 	.get = param_get_uint,
 };
 
@@ -89,7 +89,7 @@ void rca_link_paths_exit(void)
 }
 
 /* Set what both fabrics have. The lifetime makes that of the QP: see RCA_LINK_TIMEOUT. */
-static void set_common(struct sa_path_rec *path)
+static void set_common_path(struct sa_path_rec *path)
 {
 	path->traffic_class = READ_ONCE(rca_trunk_traffic_class);
 	path->flow_label = cpu_to_be32(get_random_u32() & FLOW_LABEL_MASK);
@@ -97,7 +97,7 @@ static void set_common(struct sa_path_rec *path)
 }
 
 /* Hop limit of packets that a network device sends to a GID. Under RCU. */
-static u8 hop_limit(const struct net_device *ndev, const union ib_gid *dgid)
+static u8 hop_limit_to_gid(const struct net_device *ndev, const union ib_gid *dgid)
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	const struct inet6_dev *idev = __in6_dev_get(ndev);
@@ -109,7 +109,7 @@ static u8 hop_limit(const struct net_device *ndev, const union ib_gid *dgid)
 }
 
 /* Set the path of a link over RoCE, which keeps the addresses of that of the trunk. */
-static int set_roce(struct rca_trunk_link *link)
+static int set_roce_path(struct rca_trunk_link *link)
 {
 	struct sa_path_rec *path = &link->path;
 	struct net_device *ndev;
@@ -121,17 +121,17 @@ static int set_roce(struct rca_trunk_link *link)
 		ret = PTR_ERR(ndev);
 	} else {
 		path->mtu = min(iboe_get_mtu(ndev->mtu), MOST_MTU);
-		path->hop_limit = hop_limit(ndev, &path->dgid);
+		path->hop_limit = hop_limit_to_gid(ndev, &path->dgid);
 	}
 	rcu_read_unlock();
 	path->sl = READ_ONCE(rca_trunk_sl);
 	path->rate = IB_RATE_PORT_CURRENT;
-	set_common(path);
+	set_common_path(path);
 	return ret;
 }
 
 /* The answer of the SA: one record, or one of several that is for both directions. */
-static const struct sa_path_rec *choose(const struct sa_path_rec *recs, unsigned int count)
+static const struct sa_path_rec *choose_path_rec(const struct sa_path_rec *recs, unsigned int count)
 {
 	unsigned int i;
 
@@ -145,27 +145,27 @@ static const struct sa_path_rec *choose(const struct sa_path_rec *recs, unsigned
 RCA_VISIBLE_IF_KUNIT void rca_link_path_found(int status, struct sa_path_rec *recs,
 					      rca_num_paths_t count, void *context)
 {
-	const struct sa_path_rec *found = status ? NULL : choose(recs, count);
+	const struct sa_path_rec *found = status ? NULL : choose_path_rec(recs, count);
 	struct rca_trunk_link *link = context;
 	struct rca_trunk *trunk = link->trunk;
 
 	if (found) {
 		spin_lock(&trunk->lock);
 		link->path = *found;
-		set_common(&link->path);
+		set_common_path(&link->path);
 		spin_unlock(&trunk->lock);
 	} else {
 		rca_trunk_because(trunk, "the subnet administrator tells no path");
 	}
 	rca_link_tell(link, found ? RCA_LINK_PATH : RCA_LINK_END);
-	rca_link_put(link);	/* got in query() */
+	rca_link_put(link);	/* got in query_sa_path() */
 }
 
 /* Ask the SA for a path to the peer, as ids do. RCA_LINK_PATH or RCA_LINK_END follows. */
-static int query(struct rca_trunk_link *link)
+static int query_sa_path(struct rca_trunk_link *link)
 {
 	const struct rca_peer_key *key = &link->trunk->key.peer;
-	struct ib_device *ibdev = link->trunk->dev->ibdev;
+	struct ib_device *ibdev = rca_link_ibdev(link);
 	struct sa_path_rec rec = {
 		.rec_type = rdma_cap_opa_ah(ibdev, key->port_num) ? SA_PATH_REC_TYPE_OPA :
 								    SA_PATH_REC_TYPE_IB,
@@ -202,8 +202,8 @@ int rca_link_find_path(struct rca_trunk_link *link)
 	int ret;
 
 	if (!sa_path_is_roce(&link->path))
-		return query(link);
-	ret = set_roce(link);
+		return query_sa_path(link);
+	ret = set_roce_path(link);
 	if (!ret)
 		set_bit(RCA_LINK_PATH, &link->news);
 	return ret;

@@ -41,7 +41,7 @@
  * Callback of the completion queues. The work may have handled the completion before, so the
  * callback may run while the QP is destroyed.
  */
-static void completed(struct ib_cq *cq, void *context)
+static void link_cq_completed(struct ib_cq *cq, void *context)
 {
 	struct rca_trunk_link *link = context;
 	unsigned long flags;
@@ -81,7 +81,7 @@ static bool end_batch(struct rca_trunk_link *link)
 }
 
 /* Handle received frames. Returns whether there may be more. */
-static bool poll(struct rca_trunk_link *link)
+static bool poll_receives(struct rca_trunk_link *link)
 {
 	struct ib_wc wcs[POLL_BATCH];
 	int left = POLL_MOST, count, i;
@@ -130,7 +130,7 @@ static void poll_work(struct work_struct *work)
 
 	let_others_run(link);
 	begin_batch(link);
-	more = poll(link);
+	more = poll_receives(link);
 	more |= end_batch(link);
 	if (more)
 		rca_link_run(link);
@@ -186,7 +186,7 @@ static struct ib_cq *create_cq(struct rca_trunk_link *link, unsigned int entries
 {
 	const struct ib_cq_init_attr attr = { .cqe = entries, .comp_vector = vector };
 
-	return ib_create_cq(link->trunk->dev->ibdev, completed, NULL, link, &attr);
+	return ib_create_cq(rca_link_ibdev(link), link_cq_completed, NULL, link, &attr);
 }
 
 /*
@@ -196,7 +196,7 @@ static struct ib_cq *create_cq(struct rca_trunk_link *link, unsigned int entries
 RCA_VISIBLE_IF_KUNIT int rca_link_create_cqs(struct rca_trunk_link *link, unsigned int sends,
 					     unsigned int receives)
 {
-	const u32 vector = rca_link_next_vector(link->trunk->dev->ibdev);
+	const u32 vector = rca_link_next_vector(rca_link_ibdev(link));
 
 	INIT_WORK(&link->poll, poll_work);
 	INIT_DELAYED_WORK(&link->overdue, overdue_work);
@@ -233,11 +233,6 @@ RCA_VISIBLE_IF_KUNIT void rca_link_destroy_cqs(struct rca_trunk_link *link)
 	link->receive_cq = NULL;
 }
 
-static struct ib_device *ibdev_of(const struct rca_trunk_link *link)
-{
-	return link->trunk->dev->ibdev;
-}
-
 /* Buffer @number of the pages of a link. */
 static void set_buf(struct rca_trunk_link *link, struct rca_link_buf *buf, unsigned int number,
 		    void (*done)(struct ib_cq *cq, struct ib_wc *wc))
@@ -258,7 +253,7 @@ static void free_buffers(struct rca_trunk_link *link)
 	int i;
 
 	for (i = 0; i < RCA_LINK_PAGES && link->pages[i]; i++) {
-		ib_dma_unmap_page(ibdev_of(link), link->dma[i], PAGE_SIZE, DMA_BIDIRECTIONAL);
+		ib_dma_unmap_page(rca_link_ibdev(link), link->dma[i], PAGE_SIZE, DMA_BIDIRECTIONAL);
 		__free_page(link->pages[i]);
 		link->pages[i] = NULL;
 	}
@@ -274,8 +269,8 @@ static int alloc_pages_of(struct rca_trunk_link *link)
 		page = alloc_page(GFP_KERNEL | __GFP_ZERO);
 		if (!page)
 			return -ENOMEM;
-		dma = ib_dma_map_page(ibdev_of(link), page, 0, PAGE_SIZE, DMA_BIDIRECTIONAL);
-		if (ib_dma_mapping_error(ibdev_of(link), dma)) {
+		dma = ib_dma_map_page(rca_link_ibdev(link), page, 0, PAGE_SIZE, DMA_BIDIRECTIONAL);
+		if (ib_dma_mapping_error(rca_link_ibdev(link), dma)) {
 			__free_page(page);
 			return -ENOMEM;
 		}
@@ -310,7 +305,7 @@ static int init_qp(struct rca_trunk_link *link)
 	};
 	int ret;
 
-	ret = ib_find_cached_pkey(ibdev_of(link), key->port_num, key->pkey, &attr.pkey_index);
+	ret = ib_find_cached_pkey(rca_link_ibdev(link), key->port_num, key->pkey, &attr.pkey_index);
 	if (ret)
 		return ret;
 	return ib_modify_qp(link->qp, &attr, IB_QP_STATE | IB_QP_ACCESS_FLAGS |
@@ -334,7 +329,7 @@ int rca_link_create_qp(struct rca_trunk_link *link)
 	};
 	int ret, i;
 
-	link->pd = ib_alloc_pd(ibdev_of(link), 0);
+	link->pd = ib_alloc_pd(rca_link_ibdev(link), 0);
 	if (IS_ERR(link->pd))
 		return PTR_ERR(link->pd);
 	ret = rca_link_create_cqs(link, init.cap.max_send_wr, init.cap.max_recv_wr);

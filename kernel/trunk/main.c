@@ -15,18 +15,18 @@
 
 static_assert(RCA_HELLO_LEN <= RCA_RTU_DATA_MAX);
 
-static void *create(const struct rca_peer_key *key, void *owner)
+static void *trunk_create(const struct rca_peer_key *key, void *owner)
 {
 	return rca_conn_create(key, owner);
 }
 
-static u8 tell(struct rca_device *dev, const struct rca_peer_key *key, u8 *data)
+static u8 trunk_tell(struct rca_device *dev, const struct rca_peer_key *key, u8 *data)
 {
 	rca_open_listen(dev);
 	return rca_peers_tell(key, dev, data);
 }
 
-static bool heard(const struct rca_peer_key *key, const void *data, size_t len)
+static bool trunk_heard(const struct rca_peer_key *key, const void *data, size_t len)
 {
 	bool is_hello = rca_peers_hear(key, data, len);
 
@@ -34,7 +34,7 @@ static bool heard(const struct rca_peer_key *key, const void *data, size_t len)
 	return is_hello;
 }
 
-static void device_removed(struct rca_device *dev)
+static void trunk_device_removed(struct rca_device *dev)
 {
 	rca_service_unlisten(dev);	/* no new trunks from here on */
 	rca_open_end_device(dev);
@@ -42,7 +42,7 @@ static void device_removed(struct rca_device *dev)
 }
 
 /* The next peer of a walk, with the trunk to it. */
-static bool peers_next(struct rhashtable_iter *iter, struct rca_trunk_peer *peer)
+static bool trunk_peers_next(struct rhashtable_iter *iter, struct rca_trunk_peer *peer)
 {
 	if (!rca_peers_next(iter, peer))
 		return false;
@@ -52,14 +52,14 @@ static bool peers_next(struct rhashtable_iter *iter, struct rca_trunk_peer *peer
 
 static const struct rca_trunk_ops ops = {
 	.tp = &rca_tp_trunk,
-	.create = create,
-	.tell = tell,
-	.heard = heard,
+	.create = trunk_create,
+	.tell = trunk_tell,
+	.heard = trunk_heard,
 	.requested = rca_open_requested,
-	.device_removed = device_removed,
+	.device_removed = trunk_device_removed,
 	.port_changed = rca_open_port_changed,
 	.peers_walk = rca_peers_walk,
-	.peers_next = peers_next,
+	.peers_next = trunk_peers_next,
 };
 
 /* The machine has a generation ID, which has changed. The kernel has new random numbers already. */

@@ -83,8 +83,8 @@ struct link_req {
  *
  * An old request that finds no open trunk opens a link that fails, and then another one is opened.
  */
-static bool may_accept(const struct rca_trunk *trunk, const struct rca_trunk_open *open,
-		       bool yields)
+static bool may_accept_link(const struct rca_trunk *trunk, const struct rca_trunk_open *open,
+			    bool yields)
 {
 	const struct rca_trunk_link *link = trunk->link;
 
@@ -103,9 +103,9 @@ static bool may_accept(const struct rca_trunk *trunk, const struct rca_trunk_ope
  * Handle a request of a peer for a link. Returns 0: @cm_id belongs to the trunk; a negative errno:
  * the request has to be rejected.
  */
-static int accept(struct rca_device *dev, const struct rca_trunk_key *key,
-		  const struct ib_gid_attr *sgid_attr, const struct link_req *req,
-		  struct ib_cm_id *cm_id)
+static int accept_link(struct rca_device *dev, const struct rca_trunk_key *key,
+		       const struct ib_gid_attr *sgid_attr, const struct link_req *req,
+		       struct ib_cm_id *cm_id)
 {
 	struct rca_trunk *trunk = rca_trunk_make(dev, key, sgid_attr);
 	struct rca_trunk_link *link;
@@ -115,7 +115,7 @@ static int accept(struct rca_device *dev, const struct rca_trunk_key *key,
 		return -ENOMEM;
 	link = rca_link_make(trunk, false);
 	spin_lock(&trunk->lock);
-	if (link && may_accept(trunk, req->open, req->yields)) {
+	if (link && may_accept_link(trunk, req->open, req->yields)) {
 		link->peer = *req->open;
 		link->peer_qpn = req->qpn;
 		link->cm_id = cm_id;
@@ -142,7 +142,7 @@ static int accept(struct rca_device *dev, const struct rca_trunk_key *key,
 }
 
 /* Note a change of the port of a trunk. @state: it went down or came up. Under RCU. */
-static void note(struct rca_trunk *trunk, bool state)
+static void note_port_event(struct rca_trunk *trunk, bool state)
 {
 	spin_lock(&trunk->lock);
 	if (!trunk->gone) {
@@ -153,14 +153,14 @@ static void note(struct rca_trunk *trunk, bool state)
 	spin_unlock(&trunk->lock);
 }
 
-static void note_change(struct rca_trunk *trunk)
+static void note_port_change(struct rca_trunk *trunk)
 {
-	note(trunk, false);
+	note_port_event(trunk, false);
 }
 
-static void note_state(struct rca_trunk *trunk)
+static void note_port_state(struct rca_trunk *trunk)
 {
-	note(trunk, true);
+	note_port_event(trunk, true);
 }
 
 /*
@@ -169,18 +169,18 @@ static void note_state(struct rca_trunk *trunk)
  */
 void rca_open_port_changed(struct rca_device *dev, u32 port, bool state)
 {
-	rca_trunks_of_port(dev, port, state ? note_state : note_change);
+	rca_trunks_of_port(dev, port, state ? note_port_state : note_port_change);
 }
 
 /* Does another link continue the session of a trunk? */
-static bool goes_on(const struct rca_trunk *trunk)
+static bool session_goes_on(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
 	return trunk->session && !trunk->former;
 }
 
 /* Is a hello news for a trunk? Not if its link or session is with the same load of the module. */
-static bool is_news(const struct rca_trunk_key *key, const struct rca_hello *hello)
+static bool hello_is_news(const struct rca_trunk_key *key, const struct rca_hello *hello)
 {
 	struct rca_trunk *trunk = rca_trunk_find(key);
 	bool news = true;
@@ -188,7 +188,7 @@ static bool is_news(const struct rca_trunk_key *key, const struct rca_hello *hel
 	if (!trunk)
 		return true;
 	spin_lock(&trunk->lock);
-	if (trunk->link || trunk->next || goes_on(trunk))
+	if (trunk->link || trunk->next || session_goes_on(trunk))
 		news = !rca_hello_is_of(&trunk->hello, hello->boot_id);
 	spin_unlock(&trunk->lock);
 	rca_trunk_put(trunk);	/* got in rca_trunk_find() */
@@ -202,7 +202,7 @@ static bool is_news(const struct rca_trunk_key *key, const struct rca_hello *hel
 static void note_hello(struct rca_trunk *trunk, const struct rca_hello *hello)
 {
 	lockdep_assert_held(&trunk->lock);
-	if (!trunk->link && !trunk->next && !goes_on(trunk)) {
+	if (!trunk->link && !trunk->next && !session_goes_on(trunk)) {
 		trunk->hello = *hello;
 	} else if (!rca_hello_is_of(&trunk->hello, hello->boot_id)) {
 		trunk->heard = *hello;
@@ -228,7 +228,7 @@ void rca_open_requested(struct rca_device *dev, const struct rca_tp_request *req
 	if (!rca_trunks_enabled() || !req->path || !sgid_attr)
 		return;
 	rca_peer_key(&key.peer, dev->serial, req->port_num, sgid_attr, &req->path->dgid, req->pkey);
-	if (!rca_peers_may_open(&key.peer, &hello) || !is_news(&key, &hello))
+	if (!rca_peers_may_open(&key.peer, &hello) || !hello_is_news(&key, &hello))
 		return;
 	trunk = rca_trunk_make(dev, &key, sgid_attr);
 	if (!trunk)
@@ -312,7 +312,7 @@ static int ib_trunk_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *ev
 		};
 
 		key.passive = rca_trunk_is_own(&key.peer, &open.hello);
-		ret = accept(dev, &key, sgid_attr, &asked, cm_id);
+		ret = accept_link(dev, &key, sgid_attr, &asked, cm_id);
 	} else {
 		/* As if the service did not exist: the peer forgets the hello that names it. */
 		ib_send_cm_rej(cm_id, IB_CM_REJ_INVALID_SERVICE_ID, NULL, 0, NULL, 0);
@@ -321,7 +321,6 @@ static int ib_trunk_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *ev
 	rdma_put_gid_attr(sgid_attr);	/* got in local_gid() */
 	return ret;
 }
-
 
 void rca_open_listen(struct rca_device *dev)
 {
@@ -351,7 +350,7 @@ static void close_unloaded(struct rca_trunk *trunk)
 }
 
 /* Is the module being unloaded, or the device being removed? */
-static bool is_off(const struct rca_trunk *trunk)
+static bool trunk_is_off(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
 	return !rca_trunks_enabled() || READ_ONCE(trunk->dev->removing);
@@ -360,7 +359,7 @@ static bool is_off(const struct rca_trunk *trunk)
 /* Reason of has_to_close(), if none was noted before. */
 static const char *why_closing(const struct rca_trunk *trunk)
 {
-	if (is_off(trunk))
+	if (trunk_is_off(trunk))
 		return "the module is unloaded, or the device removed";
 	return "the peer is silent";
 }
@@ -371,7 +370,7 @@ static bool has_to_close(struct rca_trunk *trunk)
 	bool closing;
 
 	spin_lock(&trunk->lock);
-	closing = trunk->closing || is_off(trunk) || rca_watch_is_silent(trunk);
+	closing = trunk->closing || trunk_is_off(trunk) || rca_watch_is_silent(trunk);
 	trunk->closing = false;
 	if (trunk->link)
 		closing |= test_bit(RCA_LINK_LOST, &trunk->link->news);
@@ -395,7 +394,7 @@ static void ask_other_end(const struct rca_trunk *trunk)
 	rca_trunk_put(other);	/* got in rca_trunk_find() */
 }
 
-static void start(struct rca_trunk *trunk, struct rca_trunk_link *link)
+static void start_link(struct rca_trunk *trunk, struct rca_trunk_link *link)
 {
 	lockdep_assert_held(&trunk->lock);
 	trunk->link = link;
@@ -421,7 +420,7 @@ static void open_active(struct rca_trunk *trunk)
 				trunk->heard : trunk->hello;
 	link->path = trunk->path;
 	if (!trunk->next) {
-		start(trunk, link);
+		start_link(trunk, link);
 		link = NULL;
 	}
 	spin_unlock(&trunk->lock);
@@ -430,10 +429,10 @@ static void open_active(struct rca_trunk *trunk)
 }
 
 /* Must this host request a link now? */
-static bool is_due(struct rca_trunk *trunk)
+static bool link_is_due(struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
-	if (is_off(trunk) || trunk->unusable)
+	if (trunk_is_off(trunk) || trunk->unusable)
 		return false;
 	if (!rca_watch_needs_link(trunk) && !rca_watch_is_on(trunk)) {
 		trunk->tries = 0;
@@ -472,7 +471,7 @@ static void open_placed(struct rca_trunk *trunk)
 	asked = trunk->next;
 	if (asked) {
 		trunk->path = trunk->next->path;
-		start(trunk, trunk->next);
+		start_link(trunk, trunk->next);
 		trunk->next = NULL;
 	} else {
 		note_try(trunk);
@@ -542,7 +541,7 @@ static void begin_link(struct rca_trunk *trunk)
 	down = !asked && !rca_watch_port_is_up(trunk);
 	later = down || (!asked && (trunk->unusable || rca_trunk_is_barred(trunk)));
 	later &= rca_watch_needs_link(trunk) || rca_watch_is_on(trunk);
-	due = asked || (!later && is_due(trunk));
+	due = asked || (!later && link_is_due(trunk));
 	if (later && down) {
 		trunk->port_down = true;
 		trunk->tries = 0;
@@ -611,7 +610,7 @@ void rca_open_end_all(void)
  * A trunk was copied with its machine, or brought back from an earlier time. Its peer knows one
  * machine, which this one may not be: nothing that the peer has told is used for a link. Under RCU.
  */
-static void separate(struct rca_trunk *trunk)
+static void separate_trunk(struct rca_trunk *trunk)
 {
 	spin_lock(&trunk->lock);
 	if (!trunk->gone) {
@@ -637,5 +636,5 @@ static void separate(struct rca_trunk *trunk)
  */
 void rca_open_separate_all(void)
 {
-	rca_trunks_of_port(NULL, 0, separate);
+	rca_trunks_of_port(NULL, 0, separate_trunk);
 }

@@ -143,7 +143,7 @@ static u64 token_for(const struct rca_peer_key *key)
 	return siphash(key, sizeof(*key), &own.secret);
 }
 
-static bool is_due(const struct peer *peer)
+static bool hello_is_due(const struct peer *peer)
 {
 	unsigned long interval = msecs_to_jiffies(rca_peers_interval_ms);
 
@@ -152,7 +152,7 @@ static bool is_due(const struct peer *peer)
 }
 
 /* Notes that the peer is in use. Returns false if it was told a hello lately. */
-static bool is_due_now(const struct rca_peer_key *key)
+static bool hello_is_due_now(const struct rca_peer_key *key)
 {
 	struct peer *peer;
 	bool due = true;
@@ -160,7 +160,7 @@ static bool is_due_now(const struct rca_peer_key *key)
 	rcu_read_lock();
 	peer = rca_lru_find(&peers, key);
 	if (peer) {
-		due = is_due(peer);
+		due = hello_is_due(peer);
 		rca_lru_use(&peer->lru);
 	}
 	rcu_read_unlock();
@@ -168,7 +168,7 @@ static bool is_due_now(const struct rca_peer_key *key)
 }
 
 /* Returns the peer, which is @spare if it is a new one; then @spare is cleared. NULL: no memory. */
-static struct peer *find_or_add(const struct rca_peer_key *key, struct peer **spare)
+static struct peer *find_or_add_peer(const struct rca_peer_key *key, struct peer **spare)
 {
 	struct peer *peer;
 
@@ -224,12 +224,12 @@ u8 rca_peers_tell(const struct rca_peer_key *key, const struct rca_device *dev, 
 	struct rca_hello hello;
 	bool due = false;
 
-	if (!rca_trunks_enabled() || !is_due_now(key))
+	if (!rca_trunks_enabled() || !hello_is_due_now(key))
 		return 0;
 	spare = kzalloc(sizeof(*spare), GFP_KERNEL);
 	spin_lock(&peers.lock);
-	peer = find_or_add(key, &spare);
-	if (peer && is_due(peer)) {
+	peer = find_or_add_peer(key, &spare);
+	if (peer && hello_is_due(peer)) {
 		due = true;
 		WRITE_ONCE(peer->told, peer->told + 1);
 		WRITE_ONCE(peer->told_at, jiffies);
@@ -243,7 +243,7 @@ u8 rca_peers_tell(const struct rca_peer_key *key, const struct rca_device *dev, 
 	return RCA_HELLO_LEN;
 }
 
-static bool is_barred(const struct peer *peer)
+static bool peer_is_barred(const struct peer *peer)
 {
 	lockdep_assert_held(&peers.lock);
 	return time_before64(get_jiffies_64(), peer->barred_until);
@@ -257,12 +257,12 @@ static bool keep_hello(const struct rca_peer_key *key, const struct rca_hello *h
 
 	spare = kzalloc(sizeof(*spare), GFP_NOWAIT | __GFP_NOWARN);
 	spin_lock(&peers.lock);
-	peer = find_or_add(key, &spare);
+	peer = find_or_add_peer(key, &spare);
 	if (peer) {
 		peer->hello = *hello;
 		WRITE_ONCE(peer->heard, true);	/* pairs with rca_peers_may_open() */
 		peer->heard_at = get_jiffies_64();
-		barred = is_barred(peer);
+		barred = peer_is_barred(peer);
 	}
 	spin_unlock(&peers.lock);
 	kfree(spare);
@@ -308,7 +308,7 @@ bool rca_peers_accept(const struct rca_peer_key *key, const struct rca_trunk_ope
 }
 
 /* Time after one or more failures in which no trunk is opened, in jiffies. */
-static unsigned long backoff(u32 failures)
+static unsigned long trunk_backoff(u32 failures)
 {
 	return min(FIRST_BACKOFF << min(failures - 1, 16U), LAST_BACKOFF);
 }
@@ -336,9 +336,9 @@ bool rca_peers_may_open(const struct rca_peer_key *key, struct rca_hello *hello)
 		*hello = peer->hello;
 		may = get_jiffies_64() - peer->heard_at < SECOND_CONNECTION &&
 		      hello->service_id && rca_hello_common_version(hello) &&
-		      !is_barred(peer) &&
+		      !peer_is_barred(peer) &&
 		      (!peer->failures ||
-		       get_jiffies_64() - peer->failed_at >= backoff(peer->failures));
+		       get_jiffies_64() - peer->failed_at >= trunk_backoff(peer->failures));
 		spin_unlock(&peers.lock);
 	}
 	rcu_read_unlock();
@@ -412,7 +412,8 @@ u64 rca_peers_bad_frame(const struct rca_peer_key *key)
 	peer = rca_lru_find(&peers, key);
 	if (peer) {
 		at = &peer->bad_at[peer->bad_frames % ARRAY_SIZE(peer->bad_at)];
-		if (++peer->bad_frames >= BAD_FRAMES && now - *at < BAD_TIME && !is_barred(peer)) {
+		if (++peer->bad_frames >= BAD_FRAMES && now - *at < BAD_TIME &&
+		    !peer_is_barred(peer)) {
 			until = now + msecs_to_jiffies(rca_peers_bar_ms);
 			peer->barred_until = until;
 		}
@@ -431,7 +432,7 @@ void rca_peers_walk(struct rhashtable_iter *iter)
 /* Time until a trunk may be tried again, in milliseconds. */
 static u32 time_to_retry(const struct peer *peer)
 {
-	u64 at = peer->failures ? peer->failed_at + backoff(peer->failures) : 0;
+	u64 at = peer->failures ? peer->failed_at + trunk_backoff(peer->failures) : 0;
 	u64 now = get_jiffies_64();
 
 	lockdep_assert_held(&peers.lock);

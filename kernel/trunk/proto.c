@@ -78,7 +78,7 @@ struct rca_proto_frame {
 
 static_assert(sizeof(struct rca_proto_frame) == RCA_FRAME_HDR_LEN);
 
-static void put_hello(struct rca_proto_hello *wire, const struct rca_hello *hello)
+static void put_hello_fields(struct rca_proto_hello *wire, const struct rca_hello *hello)
 {
 	*wire = (struct rca_proto_hello) {
 		.magic = cpu_to_be32(RCA_PROTO_MAGIC),
@@ -93,12 +93,11 @@ static void put_hello(struct rca_proto_hello *wire, const struct rca_hello *hell
 	memcpy(wire->boot_id, hello->boot_id, sizeof(wire->boot_id));
 }
 
-
 void rca_hello_pack(u8 *data, const struct rca_hello *hello)
 {
 	struct rca_proto_hello wire;
 
-	put_hello(&wire, hello);
+	put_hello_fields(&wire, hello);
 	memcpy(data, &wire, sizeof(wire));
 }
 
@@ -166,16 +165,14 @@ static int get_open(const u8 *data, size_t len, const struct rca_proto_open *wir
 	return 0;
 }
 
-
 void rca_trunk_req_pack(u8 *data, const struct rca_trunk_open *open)
 {
 	struct rca_proto_trunk_req wire = { .token = cpu_to_be64(open->token) };
 
-	put_hello(&wire.hello, &open->hello);
+	put_hello_fields(&wire.hello, &open->hello);
 	put_open(&wire.open, open);
 	memcpy(data, &wire, sizeof(wire));
 }
-
 
 int rca_trunk_req_unpack(const u8 *data, size_t len, struct rca_trunk_open *open)
 {
@@ -196,11 +193,10 @@ void rca_trunk_rep_pack(u8 *data, const struct rca_trunk_open *open)
 {
 	struct rca_proto_trunk_rep wire = {};
 
-	put_hello(&wire.hello, &open->hello);
+	put_hello_fields(&wire.hello, &open->hello);
 	put_open(&wire.open, open);
 	memcpy(data, &wire, sizeof(wire));
 }
-
 
 int rca_trunk_rep_unpack(const u8 *data, size_t len, struct rca_trunk_open *open)
 {
@@ -240,7 +236,6 @@ int rca_trunk_dreq_unpack(const u8 *data, size_t len, u32 *session)
 	return 0;
 }
 
-
 void rca_frame_hdr_pack(u8 *data, const struct rca_frame_hdr *hdr)
 {
 	struct rca_proto_frame wire = {
@@ -261,7 +256,6 @@ static bool frame_holds_records(const struct rca_frame_hdr *hdr)
 
 	return hdr->records ? bytes >= hdr->records * RCA_RECORD_HDR_LEN : !bytes;
 }
-
 
 int rca_frame_hdr_unpack(const u8 *data, size_t len, struct rca_frame_hdr *hdr)
 {

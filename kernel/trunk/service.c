@@ -45,7 +45,7 @@ __be64 rca_service_id(const struct rca_device *dev)
 	return id;
 }
 
-static struct ib_cm_id *listen(struct rca_device *dev, ib_cm_handler handler)
+static struct ib_cm_id *listen_for_trunks(struct rca_device *dev, ib_cm_handler handler)
 {
 	struct ib_cm_id *cm_id = ib_create_cm_id(dev->ibdev, handler, dev);
 
@@ -71,13 +71,13 @@ void rca_service_listen(struct rca_device *dev, ib_cm_handler handler)
 	service = kzalloc(sizeof(*service), GFP_KERNEL);
 	if (!service)
 		return;
-	service->cm_id = listen(dev, handler);
+	service->cm_id = listen_for_trunks(dev, handler);
 	if (!service->cm_id) {
 		kfree(service);
 		return;
 	}
 	service->id = service->cm_id->service_id;
-	service->dev = rca_device_get(dev);	/* put in end() */
+	service->dev = rca_device_get(dev);	/* put in end_service() */
 	if (xa_insert(&services, dev->serial, service, GFP_KERNEL)) {
 		ib_destroy_cm_id(service->cm_id);
 		rca_device_put(dev);
@@ -89,7 +89,7 @@ void rca_service_listen(struct rca_device *dev, ib_cm_handler handler)
 }
 
 /* Waits for running handlers of requests. */
-static void end(struct service *service)
+static void end_service(struct service *service)
 {
 	struct rca_device *dev = service->dev;
 	struct ib_cm_id *cm_id = service->cm_id;
@@ -105,7 +105,7 @@ void rca_service_unlisten(struct rca_device *dev)
 	struct service *service = xa_erase(&services, dev->serial);
 
 	if (service)
-		end(service);
+		end_service(service);
 }
 
 /* Module exit, when no trunk is opened any more. Sleeps. */
@@ -117,6 +117,6 @@ void rca_service_exit(void)
 	xa_for_each(&services, serial, service) {
 		/* The removal of its device may end it, too. */
 		if (xa_cmpxchg(&services, serial, service, NULL, 0) == service)
-			end(service);
+			end_service(service);
 	}
 }

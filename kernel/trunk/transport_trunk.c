@@ -21,7 +21,7 @@
 /* Time limit for a DREQ to be in a frame. The owner mostly gives up earlier. */
 #define DREQ_WAIT_MS	20000
 
-static void set_qp(struct rca_record_qp *qp, const struct rca_tp_conn *conn)
+static void set_record_qp(struct rca_record_qp *qp, const struct rca_tp_conn *conn)
 {
 	*qp = (struct rca_record_qp) {
 		.qp_num = conn->qp_num,
@@ -46,8 +46,7 @@ static int copy_data(const struct rca_tp_conn *from, void **data)
 	return *data ? 0 : -ENOMEM;
 }
 
-
-static void set_data(struct rca_trunk_conn *conn, void *data, u16 len)
+static void set_conn_data(struct rca_trunk_conn *conn, void *data, u16 len)
 {
 	rca_conn_withdraw(conn);
 	conn->data = data;
@@ -78,10 +77,10 @@ static int trunk_connect(void *lower, const struct rca_tp_req *req)
 		conn->responder_resources = req->conn.responder_resources;
 		conn->initiator_depth = req->conn.initiator_depth;
 		rca_conn_tell_path(conn, &path);
-		set_qp(&conn->qp, &req->conn);
+		set_record_qp(&conn->qp, &req->conn);
 	}
 	spin_lock(&trunk->lock);
-	set_data(conn, data, req->conn.private_data_len);
+	set_conn_data(conn, data, req->conn.private_data_len);
 	conn->held = false;
 	conn->state = RCA_CONN_REQ_SENT;
 	/* If the session was lost meanwhile, the timer reports that at once, like a later loss. */
@@ -106,10 +105,10 @@ static int trunk_reply(void *lower, const struct rca_tp_conn *rep)
 	spin_lock(&trunk->lock);
 	if (conn->state == RCA_CONN_REQ_RCVD) {
 		conn->state = RCA_CONN_REP_SENT;
-		set_qp(&conn->qp, rep);
+		set_record_qp(&conn->qp, rep);
 		conn->responder_resources = rep->responder_resources;
 		conn->initiator_depth = rep->initiator_depth;
-		set_data(conn, data, rep->private_data_len);
+		set_conn_data(conn, data, rep->private_data_len);
 		data = NULL;
 		rca_conn_set_timer(conn, REP_WAIT_MS);
 		rca_conn_send(conn, RCA_RECORD_REP);
@@ -165,7 +164,7 @@ static int trunk_reject(void *lower, int reason, const void *data, u8 len)
 		rca_conn_stop_timer(conn);
 		conn->state = RCA_CONN_CLOSED;
 		conn->reason = reason;
-		set_data(conn, copy, len);
+		set_conn_data(conn, copy, len);
 		copy = NULL;
 		rca_conn_send(conn, RCA_RECORD_REJ);
 	} else {
@@ -211,7 +210,7 @@ static int trunk_disconnect(void *lower)
 }
 
 /* Send the last message about a connection that its owner destroys. */
-static void send_last(struct rca_trunk_conn *conn)
+static void send_last_record(struct rca_trunk_conn *conn)
 {
 	switch (conn->state) {
 	case RCA_CONN_REQ_SENT:
@@ -239,7 +238,7 @@ static void trunk_destroy(void *lower)
 	struct rca_trunk *trunk = conn->trunk;
 
 	spin_lock(&trunk->lock);
-	send_last(conn);
+	send_last_record(conn);
 	spin_unlock(&trunk->lock);
 	rca_conn_remove(conn);
 }

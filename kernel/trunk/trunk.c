@@ -19,7 +19,7 @@
 #include "lib/trace.h"
 #include "transport/transport.h"
 
-static u32 hash_key(const void *data, u32 len, u32 seed)
+static u32 hash_trunk_key(const void *data, u32 len, u32 seed)
 {
 	const struct rca_trunk_key *key = data;
 
@@ -28,7 +28,7 @@ static u32 hash_key(const void *data, u32 len, u32 seed)
 }
 
 static const struct rhashtable_params trunks_params = {
-	.hashfn = hash_key,
+	.hashfn = hash_trunk_key,
 	.key_len = sizeof(struct rca_trunk_key),
 	.key_offset = offsetof(struct rca_trunk, key),
 	.head_offset = offsetof(struct rca_trunk, node),
@@ -46,7 +46,7 @@ static struct workqueue_struct *trunk_wq;
 static bool ready;		/* the table exists (lock: that of the module's parameters) */
 
 /* A parameter can be written before the module is initialised, and until it is gone. */
-static void set_ready(bool is_ready)
+static void set_table_ready(bool is_ready)
 {
 	kernel_param_lock(THIS_MODULE);
 	ready = is_ready;
@@ -66,7 +66,7 @@ int __init rca_trunk_table_init(work_func_t work, work_func_t timer)
 	ret = rhashtable_init(&trunks, &trunks_params);
 	if (ret)
 		destroy_workqueue(trunk_wq);
-	set_ready(!ret);
+	set_table_ready(!ret);
 	return ret;
 }
 
@@ -79,7 +79,7 @@ void rca_trunk_table_wait(void)
 /* Module exit, or after a failed init, when there is no trunk. */
 void rca_trunk_table_exit(void)
 {
-	set_ready(false);
+	set_table_ready(false);
 	destroy_workqueue(trunk_wq);
 	rhashtable_destroy(&trunks);
 }
@@ -108,7 +108,7 @@ static struct rca_trunk *new_trunk(struct rca_device *dev, const struct rca_trun
 }
 
 /* Returns @made, or the trunk that exists already, with a reference; NULL: no memory. */
-static struct rca_trunk *insert(struct rca_trunk *made)
+static struct rca_trunk *insert_trunk(struct rca_trunk *made)
 {
 	struct rca_trunk *trunk;
 
@@ -137,7 +137,7 @@ struct rca_trunk *rca_trunk_make(struct rca_device *dev, const struct rca_trunk_
 	if (!made)
 		return NULL;
 	spin_lock(&trunks_lock);
-	trunk = insert(made);
+	trunk = insert_trunk(made);
 	spin_unlock(&trunks_lock);
 	if (trunk != made)
 		rca_trunk_put(made);
@@ -165,7 +165,7 @@ bool rca_trunk_is_barred(const struct rca_trunk *trunk)
 }
 
 /* Can a connection be requested? A connection does not wait for a link that failed. */
-static bool is_open(const struct rca_trunk *trunk)
+static bool trunk_is_open(const struct rca_trunk *trunk)
 {
 	lockdep_assert_held(&trunk->lock);
 	return trunk->up || (trunk->session && !trunk->former && trunk->users && !trunk->link &&
@@ -186,7 +186,7 @@ struct rca_trunk *rca_trunk_find_open(const struct rca_peer_key *key)
 	if (!trunk)
 		return NULL;
 	spin_lock(&trunk->lock);
-	open = is_open(trunk);
+	open = trunk_is_open(trunk);
 	spin_unlock(&trunk->lock);
 	if (open)
 		return trunk;
@@ -288,7 +288,7 @@ bool rca_trunk_drop(struct rca_trunk *trunk)
 	spin_lock(&trunks_lock);
 	rhashtable_remove_fast(&trunks, &trunk->node, trunks_params);
 	spin_unlock(&trunks_lock);
-	rca_trunk_put(trunk);	/* got in insert() */
+	rca_trunk_put(trunk);	/* got in insert_trunk() */
 	return true;
 }
 
@@ -333,7 +333,7 @@ void rca_trunks_for_parameter(void (*fn)(struct rca_trunk *trunk))
 		rca_trunks_of_port(NULL, 0, fn);
 }
 
-static bool describe(struct rca_trunk_peer *peer, bool passive)
+static bool describe_trunk(struct rca_trunk_peer *peer, bool passive)
 {
 	const struct rca_trunk_key key = { .peer = peer->key, .passive = passive };
 	struct rca_trunk *trunk;
@@ -354,8 +354,8 @@ static bool describe(struct rca_trunk_peer *peer, bool passive)
 /* Describe the trunk to a peer, if there is one: the active end of one from a port to itself. */
 void rca_trunk_describe(struct rca_trunk_peer *peer)
 {
-	if (!describe(peer, false))
-		describe(peer, true);
+	if (!describe_trunk(peer, false))
+		describe_trunk(peer, true);
 }
 
 /* Does the request of the peer count, if it crosses that of this host? */
@@ -401,13 +401,13 @@ bool rca_trunk_has_to_send(const struct rca_trunk *trunk)
 /* Reason of a link or a session that ended without a stored one. */
 #define NO_REASON "failed"
 
-
 void rca_trunk_count_one(const struct rca_trunk *trunk, enum rca_trunk_stat stat)
 {
 	rca_stats_trunk(trunk->dev, trunk->key.peer.port_num, stat);
 }
 
-static void trace(const struct rca_trunk *trunk, u32 session, const char *what, const char *why)
+static void trace_trunk_event(const struct rca_trunk *trunk, u32 session, const char *what,
+			      const char *why)
 {
 	const struct rca_peer_key *peer = &trunk->key.peer;
 
@@ -422,7 +422,7 @@ void rca_trunk_trace_frame(const struct rca_trunk_link *link, bool sent, const v
 {
 	const struct rca_peer_key *peer = &link->trunk->key.peer;
 
-	trace_rca_frame(link->trunk->dev->ibdev->name, peer->port_num, peer->sgid.raw,
+	trace_rca_frame(rca_link_ibdev(link)->name, peer->port_num, peer->sgid.raw,
 			peer->dgid.raw, peer->pkey, link->qp->qp_num, link->peer_qpn, sent, data,
 			len, link->trunk->sgid_attr->gid_type,
 			READ_ONCE(link->trunk->session));
@@ -441,15 +441,15 @@ void rca_trunk_because(struct rca_trunk *trunk, const char *why)
 void rca_trunk_opening(struct rca_trunk *trunk)
 {
 	WRITE_ONCE(trunk->why, NULL);
-	trace(trunk, trunk->session, "opening",
-	      trunk->link->active ? "this host asks" : "the peer asks");
+	trace_trunk_event(trunk, trunk->session, "opening",
+			  trunk->link->active ? "this host asks" : "the peer asks");
 }
 
 /* The peer has sent a frame on a new link. Likewise. */
 void rca_trunk_opened(struct rca_trunk *trunk)
 {
 	rca_trunk_count_one(trunk, RCA_STAT_OPENED);
-	trace(trunk, trunk->session, "open", "the peer has sent a frame");
+	trace_trunk_event(trunk, trunk->session, "open", "the peer has sent a frame");
 }
 
 /*
@@ -460,7 +460,7 @@ void rca_trunk_closed(struct rca_trunk *trunk, bool failed, bool lost)
 {
 	if (failed)
 		rca_trunk_count_one(trunk, RCA_STAT_FAILED);
-	trace(trunk, trunk->session, "closed", READ_ONCE(trunk->why) ?: NO_REASON);
+	trace_trunk_event(trunk, trunk->session, "closed", READ_ONCE(trunk->why) ?: NO_REASON);
 	if (!lost)
 		WRITE_ONCE(trunk->why, NULL);
 }
@@ -473,7 +473,7 @@ void rca_trunk_lost(struct rca_trunk *trunk, u32 session, bool had_users)
 {
 	if (had_users) {
 		rca_trunk_count_one(trunk, RCA_STAT_LOST);
-		trace(trunk, session, "lost", READ_ONCE(trunk->why) ?: NO_REASON);
+		trace_trunk_event(trunk, session, "lost", READ_ONCE(trunk->why) ?: NO_REASON);
 	}
 	WRITE_ONCE(trunk->why, NULL);
 }

@@ -522,6 +522,11 @@ struct rca_trunk_link {
 	struct rcu_head rcu;
 };
 
+static inline struct ib_device *rca_link_ibdev(const struct rca_trunk_link *link)
+{
+	return link->trunk->dev->ibdev;
+}
+
 /* Arm a completion queue. Returns true if there may be completions already. */
 static inline bool rca_link_notify(struct ib_cq *cq)
 {
@@ -593,8 +598,6 @@ void rca_open_work(struct work_struct *work);
 void rca_open_end_device(struct rca_device *dev);
 void rca_open_end_all(void);
 void rca_open_separate_all(void);
-
-/* open.c */
 void rca_open_requested(struct rca_device *dev, const struct rca_tp_request *req,
 			const struct ib_gid_attr *sgid_attr);
 void rca_open_port_changed(struct rca_device *dev, u32 port, bool state);
