@@ -2,7 +2,7 @@
 /*
  * Reports of operations and events: notifications to the multicast group of the netlink family, and
  * the failure log. There is one record of each, which waits to be sent, and is kept afterwards if
- * it is a failure: the last RCA_LOG_ENTRIES of each network namespace. Without memory for a new
+ * it is a failure: the last RCA_REPORTS_KEPT of each network namespace. Without memory for a new
  * failure, the oldest one is overwritten.
  *
  * A work item sends notifications, because records are reported with interrupts disabled, and

@@ -115,7 +115,7 @@ void rca_setup_drop_request(struct rca_setup *setup)
 	setup->connect = NULL;
 }
 
-/* Gives an id, with a setup, its only path. Expects rca_id.op to be held by the caller. */
+/* Gives an id, with a setup, its only path. */
 void rca_id_set_path(struct rca_id *id, const struct sa_path_rec *path)
 {
 	lockdep_assert_held(&id->op);

@@ -238,8 +238,7 @@ void rca_id_detach(struct rca_id *id)
  *
  * No callback of the cm_id runs afterwards, and those that run meanwhile are ignored.
  *
- * Context: Process context. Sleeps. Expects @id->op to be held by the caller; never under a lock
- * that a callback takes.
+ * Context: Process context. Sleeps. Never under a lock that a callback takes.
  */
 void rca_id_drop_lower(struct rca_id *id)
 {
@@ -288,7 +287,7 @@ int rca_id_bind(struct rca_id *id, const union rca_addr *addr)
 	return rca_ports_bind(bind, id->net, id->ps, addr);
 }
 
-/* Releases the port of an id, if it owns one. Expects rca_id.op to be held by the caller. */
+/* Releases the port of an id, if it owns one. */
 void rca_id_unbind(struct rca_id *id)
 {
 	struct rca_bind *bind = rca_id_opts(id)->bind;

@@ -41,7 +41,7 @@ int rca_lru_init(struct rca_lru *lru, size_t key_len)
 }
 RCA_EXPORT(rca_lru_init);
 
-/* Remove an object, which is freed after a grace period. Expects the lock to be held. */
+/* Remove an object, which is freed after a grace period. */
 void rca_lru_remove(struct rca_lru *lru, struct rca_lru_entry *entry)
 {
 	lockdep_assert_held(&lru->lock);
@@ -102,7 +102,7 @@ static void make_room(struct rca_lru *lru, unsigned int most)
  * @entry: the first member of the object, which was allocated with kmalloc()
  * @most: how many objects the table may have; not 0
  *
- * Context: Process context. Expects &rca_lru.lock to be held by the caller.
+ * Context: Process context.
  * Return: 0, or a negative errno: the table could not grow.
  */
 int rca_lru_add(struct rca_lru *lru, struct rca_lru_entry *entry, unsigned int most)

@@ -456,7 +456,7 @@ static void handle_known(struct rca_trunk_conn *conn, const struct rca_trunk_rec
 	}
 }
 
-/* &rca_trunk_upcalls.record. The caller holds a reference on @trunk. Does not sleep. */
+/* Handle a record about a connection. The caller holds a reference on @trunk. Does not sleep. */
 RCA_VISIBLE_IF_KUNIT
 int rca_conn_record(struct rca_trunk *trunk, const struct rca_trunk_record *record)
 {
@@ -816,7 +816,7 @@ static bool conn_is_lost(const struct rca_trunk_conn *conn)
 	return conn->state != RCA_CONN_NEW && conn->state < RCA_CONN_TIMEWAIT;
 }
 
-/* &rca_trunk_upcalls.lost. The trunk has no session now; the caller holds a reference on it. */
+/* End all connections of a trunk, which has no session now. The caller holds a reference on it. */
 RCA_VISIBLE_IF_KUNIT void rca_conn_lost(struct rca_trunk *trunk)
 {
 	struct rca_trunk_conn *conn;

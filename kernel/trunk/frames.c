@@ -300,8 +300,8 @@ void rca_link_push(struct rca_trunk_link *link)
 }
 
 /*
- * Sends the records that wait: now, or by the work of the link; without a link, one is opened for
- * them. Expects @trunk->lock to be held.
+ * Send the records that wait: now, or by the work of the link; without a link, one is opened for
+ * them.
  */
 static void push_waiting(struct rca_trunk *trunk)
 {

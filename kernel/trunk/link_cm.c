@@ -177,7 +177,7 @@ int rca_link_handler(struct ib_cm_id *cm_id, const struct ib_cm_event *event)
 		break;
 	case IB_CM_REP_ERROR:
 		/* Only the RTU was lost: a frame was received. */
-		if (READ_ONCE(link->trunk->up))	/* pairs with take_frame() */
+		if (READ_ONCE(link->trunk->up))	/* pairs with receive_frame() */
 			goto out_put;
 		break;
 	case IB_CM_RTU_RECEIVED:
