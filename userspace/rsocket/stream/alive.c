@@ -63,9 +63,7 @@ static bool is_finished(struct rcl_stream *s)
 			set_linger(s);
 		return false;
 	}
-	/* Lets calls of other threads return. */
-	rcl_stream_broken(s, 0);
-	rcl_endpoint_fail(s);
+	rcl_stream_finish(s);
 	return true;
 }
 

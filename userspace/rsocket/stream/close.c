@@ -134,10 +134,8 @@ void rcl_stream_end(struct rcl_sock *sock)
 
 	s->closed = true;
 	rcl_stream_progress(s);
-	if (s->state == RCL_STREAM_UP && (!sock->linger_s || send_rest(s))) {
-		rcl_stream_broken(s, 0);
-		rcl_endpoint_fail(s);
-	}
+	if (s->state == RCL_STREAM_UP && (!sock->linger_s || send_rest(s)))
+		rcl_stream_finish(s);
 	if (s->state < RCL_STREAM_UP && s->state != RCL_STREAM_LISTENING)
 		s->state = RCL_STREAM_FAILED;
 	rcl_stream_wake(s);

@@ -44,6 +44,14 @@ void rcl_stream_lost(struct rcl_stream *s)
 	rcl_stream_broken(s, s->librdmacm && s->shut_send ? 0 : -ECONNRESET);
 }
 
+void rcl_stream_finish(struct rcl_stream *s)
+{
+	rcl_stream_broken(s, 0);
+	/* In the error state the adapter flushes all receives, for which nobody waits. */
+	if (!rcl_tx_all_done(s))
+		rcl_endpoint_fail(s);
+}
+
 /* The peer has violated the protocol: its data cannot be trusted any more. */
 static void protocol_error(struct rcl_stream *s)
 {

@@ -30,6 +30,12 @@ void rcl_stream_broken(struct rcl_stream *s, int err);
 void rcl_stream_lost(struct rcl_stream *s);
 
 /*
+ * Ends a connection whose socket the program has closed: nothing more is sent, and calls of other
+ * threads return. The queue pair is destroyed when these have returned.
+ */
+void rcl_stream_finish(struct rcl_stream *s);
+
+/*
  * Waits until @test is true; the stream, which has an endpoint, is unlocked meanwhile. @sends:
  * @test depends on completions of sends, too. @deadline: nanoseconds of CLOCK_MONOTONIC; 0: do not
  * wait. -EAGAIN after the deadline; -EINTR or another negative errno.

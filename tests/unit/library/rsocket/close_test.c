@@ -312,9 +312,30 @@ SOCKET_TEST(end_of_librdmacm_without_disconnect)
 	}
 }
 
+/* Otherwise the adapter flushes all receives, for nobody. */
+SOCKET_TEST(finished_stream_ends_without_the_error_state)
+{
+	int nonblock, moves;
+
+	for (nonblock = 0; nonblock < 2; nonblock++) {
+		struct sockets s = connected();
+
+		if (nonblock)
+			assert_int_equal(rfcntl(s.client, F_SETFL, O_NONBLOCK), 0);
+		moves = fake_verbs.moves;
+		assert_int_equal(rsend(s.client, "all", 3, 0), 3);
+		close_at_once(s.client);
+		expect_data_and_end(s.server, 3);
+		wait_for_the_end();
+		assert_int_equal(fake_verbs.moves, moves);
+		close_rest(&s);
+		flush_service();
+	}
+}
+
 SOCKET_TEST(linger_of_no_time_aborts)
 {
-	int nonblock;
+	int nonblock, moves;
 	char byte;
 
 	for (nonblock = 0; nonblock < 2; nonblock++) {
@@ -323,7 +344,9 @@ SOCKET_TEST(linger_of_no_time_aborts)
 		assert_int_equal(rsend(s.client, "x", 1, 0), 1);
 		use_up_controls(s.client);
 		set_linger(s.client, 0);
+		moves = fake_verbs.moves;
 		close_at_once(s.client);
+		assert_int_equal(fake_verbs.state[moves], IBV_QPS_ERR);
 		assert_fails(ECONNRESET, rrecv(s.server, &byte, 1, 0));
 		close_rest(&s);
 		flush_service();
