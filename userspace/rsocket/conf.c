@@ -29,7 +29,7 @@ struct setting {
 static const struct setting settings[] = {
 	SETTING("polling_time", polling_us, .value = 10, .most = 1000000),
 	SETTING("inline_default", inline_len, .value = 64, .most = 65535),
-	SETTING("sqsize_default", sq_size, .value = 255, .least = 1, .most = 65535),
+	SETTING("sqsize_default", sq_size, .value = 127, .least = 1, .most = 65535),
 	SETTING("rqsize_default", rq_size, .value = 255, .least = 1, .most = 65535),
 	SETTING("mem_default", recv_buf, .value = 1 << 17, .least = 1, .most = 1U << 30),
 	SETTING("wmem_default", send_buf, .value = 1 << 17, .least = 1, .most = 1U << 30),
