@@ -111,8 +111,8 @@ def none_ends(stacks: dict[str, Stack]) -> None:
 
 
 def over_itself(agent: Agent) -> None:
-    """A connection from hca1 to itself, and its end, some times a second: QP numbers of an agent repeat after 800."""
-    time.sleep(0.2)
+    """A connection from hca1 to itself, and its end, some times a second."""
+    time.sleep(0.1)
     one, listener = route(agent, agent, PEER, PEER)
     disconnected(agent, one, agent, connected(agent, one, agent, listener))
     agent.must("destroy", listener)
@@ -144,8 +144,8 @@ def busy(stacks: dict[str, Stack]) -> None:
         kept = [over_trunk(agent, other) for _ in range(5)]
         time.sleep(1.2)
         itself(user, 1)
-        wait_for("the end of the idle one", lambda: (len(qps()), states()) == (2, ("idle", "idle")))
         with port_is_busy(user):
+            wait_for("the end of the idle one", lambda: (len(qps()), states()) == (2, ("idle", "idle")))
             agent.must("disconnect", kept[0][0])
             time.sleep(34)
             same("the busy one", (len(qps()), is_open(1, 1), states()), (2, True, ("idle", "idle")))
