@@ -209,6 +209,11 @@ def services(stacks: dict[str, Stack]) -> None:
     (knobs / "services").write_text("clear")
 
 
+def services_over_ucm(_stacks: dict[str, Stack]) -> None:
+    """The same questions to rdma_cm_alt_ucm, in the place of stock's device."""
+    run("exec bash -c '. tests/harness/guest/rig.sh; rig_ucm build/tests/fabric/fabrics/services'")
+
+
 def sa_users(_stacks: dict[str, Stack]) -> None:
     """Users do not wait for each other's queries of the subnet administrator."""
     run("build/tests/fabric/fabrics/sa_users")
@@ -350,6 +355,7 @@ TESTS = (
                                   "udaddy -f gid -s GID1 -b GID0", False), False),
     ("addresses of family AF_IB by the ioctls", gids, False),
     ("service records", services, False),
+    ("service records over rdma_cm_alt_ucm", services_over_ucm, False),
     ("queries of several users", sa_users, False),
     ("a namespace for each adapter", split, True),
     ("a peer behind a gateway of IPoIB", behind_a_gateway, False),
