@@ -109,10 +109,7 @@ static double least_of(double (*measure)(int ctx), int ctx)
 	return least;
 }
 
-/*
- * The least of some longest times of wildcard listens of BERT, beside @work of another user; less
- * four times what they take alone, as a busy host prolongs both.
- */
+/* The least of some longest times of wildcard listens of BERT, beside @work of another user. */
 static double listen_beside(void (*work)(int ready))
 {
 	int ctx = open_as(BERT);
@@ -122,7 +119,7 @@ static double listen_beside(void (*work)(int ready))
 	worst = least_of(time_listeners, ctx);
 	ktap_note("%.1f ms, alone %.1f ms", worst * 1e3, idle * 1e3);
 	kill_busy(busy);
-	return worst - 4 * idle;
+	return worst;
 }
 
 TEST(listeners_of_another_user_whose_links_flap)
