@@ -89,7 +89,7 @@ static int port_of(const struct sockaddr *addr)
 
 /*
  * The name of the unix socket that stands for a port, for all processes of a test. Two tests with
- * PID namespaces of their own may have the same number in one network namespace.
+ * PID namespaces of their own may have the same process ID in one network namespace.
  */
 static socklen_t name_of(int port, struct sockaddr_un *name)
 {
